@@ -1,0 +1,1 @@
+"""leaselog: queues for Kafka, in Python."""

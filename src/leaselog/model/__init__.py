@@ -1,0 +1,19 @@
+"""The vocabulary every room shares: ids, spans, error codes. Pure, and knows no other room."""
+
+from leaselog.model.errors import BrokenInvariant, ErrorCode, Refused
+from leaselog.model.ids import ZERO_UUID, GroupId, MemberId, NodeId, ProducerId, TopicId, TopicPartition
+from leaselog.model.span import Span
+
+__all__ = [
+    "BrokenInvariant",
+    "ErrorCode",
+    "GroupId",
+    "MemberId",
+    "NodeId",
+    "ProducerId",
+    "Refused",
+    "Span",
+    "TopicId",
+    "TopicPartition",
+    "ZERO_UUID",
+]

@@ -1,0 +1,24 @@
+"""Names and numbers that must not be mixed up, each with a type of its own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, NewType
+from uuid import UUID
+
+__all__ = ["ZERO_UUID", "GroupId", "MemberId", "NodeId", "ProducerId", "TopicId", "TopicPartition"]
+
+TopicId = NewType("TopicId", UUID)
+GroupId = NewType("GroupId", str)
+MemberId = NewType("MemberId", str)
+NodeId = NewType("NodeId", int)
+ProducerId = NewType("ProducerId", int)
+
+ZERO_UUID = UUID(int=0)
+
+
+class TopicPartition(NamedTuple):
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
