@@ -1,0 +1,346 @@
+"""Compiles one decoder and one encoder for each (message, version), on first use, and keeps them.
+
+The idea: a message definition is data, but walking it for every message would cost more than the message is
+worth. So Python source is written for the version at hand, with runs of fixed-size numbers packed by one
+`struct` call, and compiled once. Byte payloads (record batches) are neither copied when decoded, where they
+become views of the frame, nor when encoded, where they go out as chunks of their own.
+
+Nothing but `DecodeError` leaves `decode`, whatever the bytes; nothing but `EncodeError` leaves `encode`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+from uuid import UUID
+
+from leaselog.wire.errors import BadLength, BadValue, DecodeError, EncodeError, Truncated
+from leaselog.wire.primitives import Buffer, encode_uvarint, read_long_uvarint, read_uvarint
+from leaselog.wire.schema import Field, Message
+
+__all__ = ["decode", "decode_prefix", "encode", "encode_chunks", "is_flexible"]
+
+M = TypeVar("M", bound=Message)
+Decoder = Callable[[Buffer, int], tuple[Any, int]]
+Encoder = Callable[[Any, bytearray, list[Buffer]], None]
+
+#: one entry a message version ever used: as many as the definitions have, and no more
+_decoders: dict[tuple[type, int], Decoder] = {}
+_encoders: dict[tuple[type, int], Encoder] = {}
+
+FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "float64": "d",
+         "bool": "?"}  # fmt: skip
+
+
+def is_flexible(kind: type[Message], version: int) -> bool:
+    return version in kind.FLEXIBLE
+
+
+def decode(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
+    """The message that fills ``buffer`` from ``position`` to its end."""
+    message, end = decode_prefix(kind, version, buffer, position)
+    if end != len(buffer):
+        raise BadLength(f"{kind.NAME} v{version} ends at byte {end}, the frame at {len(buffer)}")
+    return message
+
+
+def decode_prefix(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
+    """The message at ``position``, and where it ends."""
+    try:
+        return _decoder(kind, version)(buffer, position)
+    except (struct.error, IndexError) as short:
+        raise Truncated(f"{kind.NAME} v{version}: the bytes end too early") from short
+    except UnicodeDecodeError as bad:
+        raise BadValue(f"{kind.NAME} v{version}: text that is not UTF-8") from bad
+
+
+def encode(message: Message, version: int) -> bytes:
+    return b"".join(encode_chunks(message, version))
+
+
+def encode_chunks(message: Message, version: int, head: Buffer = b"") -> list[Buffer]:
+    """``head`` and the message as a list of buffers; record payloads are in it as they were given, uncopied."""
+    out, chunks = bytearray(head), list[Buffer]()
+    try:
+        _encoder(type(message), version)(message, out, chunks)
+    except (struct.error, TypeError, AttributeError, DecodeError) as wrong:
+        raise EncodeError(f"{message.NAME} v{version} cannot carry {message!r:.500}: {wrong}") from wrong
+    if out:
+        chunks.append(out)
+    return chunks
+
+
+def _decoder(kind: type[Message], version: int) -> Decoder:
+    known = _decoders.get((kind, version))
+    if known is None:
+        known = _decoders[kind, version] = _compile("decode", *_DecoderSource(kind, version).lines())
+    return known
+
+
+def _encoder(kind: type[Message], version: int) -> Encoder:
+    known = _encoders.get((kind, version))
+    if known is None:
+        known = _encoders[kind, version] = _compile("encode", *_EncoderSource(kind, version).lines())
+    return known
+
+
+def _compile(name: str, lines: Iterable[str], scope: dict[str, Any]) -> Any:
+    exec("\n".join(lines), scope)
+    return scope[name]
+
+
+class _Source:
+    """What writing a decoder and writing an encoder have in common."""
+
+    def __init__(self, kind: type[Message], version: int) -> None:
+        self.kind, self.version = kind, version
+        self.flexible = is_flexible(kind, version)
+        self.scope: dict[str, Any] = {
+            "UUID": UUID, "Truncated": Truncated, "BadLength": BadLength, "BadValue": BadValue,
+            "uvarint": encode_uvarint, "long_uvarint": read_long_uvarint, "read_uvarint": read_uvarint,
+        }  # fmt: skip
+        present = [f for f in kind.FIELDS if version in f.versions]
+        self.plain = [f for f in present if version not in f.tagged]
+        self.tagged = sorted((f for f in present if version in f.tagged), key=lambda f: f.tag)
+        self.absent = [f for f in kind.FIELDS if version not in f.versions]
+
+    def nullable(self, field: Field) -> bool:
+        return self.version in field.nullable
+
+    def name(self, hint: str, value: object) -> str:
+        """A name under which the compiled code finds ``value``."""
+        key = f"{hint}_{len(self.scope)}"
+        self.scope[key] = value
+        return key
+
+    def runs(self, fields: list[Field]) -> list[list[Field]]:
+        """Fields in order, neighbours that are plain numbers together."""
+        runs: list[list[Field]] = []
+        for field in fields:
+            number = field.kind in FIXED and not field.array
+            if number and runs and runs[-1][0].kind in FIXED and not runs[-1][0].array:
+                runs[-1].append(field)
+            else:
+                runs.append([field])
+        return runs
+
+
+class _DecoderSource(_Source):
+    def lines(self) -> tuple[list[str], dict[str, Any]]:
+        self.scope["new"], self.scope["Kind"] = object.__new__, self.kind
+        code = ["def decode(b, p):", " m = new(Kind)"]
+        for field in (*self.absent, *self.tagged):
+            code.append(f" m.{field.name} = {self._default(field)}")
+        for run in self.runs(self.plain):
+            code += (
+                self._numbers(run) if run[0].kind in FIXED and not run[0].array else self._value(run[0], " ")
+            )
+        if self.flexible:
+            code += self._tags()
+        return [*code, " return m, p"], self.scope
+
+    def _default(self, field: Field) -> str:
+        if isinstance(field.default, Message):
+            return f"{self.name('struct', type(field.default))}()"
+        return self.name("default", field.default)
+
+    def _numbers(self, run: list[Field]) -> list[str]:
+        shape = struct.Struct(">" + "".join(FIXED[f.kind] for f in run))
+        targets = ", ".join(f"m.{f.name}" for f in run) + ("," if len(run) == 1 else "")
+        return [f" {targets} = {self.name('unpack', shape.unpack_from)}(b, p)", f" p += {shape.size}"]
+
+    def _length(self, width: str, indent: str) -> list[str]:
+        """Leaves the length in ``n``, -1 for null."""
+        if self.flexible:
+            return [
+                f"{indent}n = b[p]; p += 1",
+                f"{indent}if n > 127: n, p = long_uvarint(b, p, n)",
+                f"{indent}n -= 1",
+            ]
+        shape = struct.Struct(">" + width)
+        return [f"{indent}(n,) = {self.name('unpack', shape.unpack_from)}(b, p); p += {shape.size}"]
+
+    def _null(self, field: Field, indent: str) -> list[str]:
+        if self.nullable(field):
+            return [f"{indent}if n == -1: v = None", f"{indent}else:"]
+        return [
+            f"{indent}if n < 0: raise BadLength('{self.kind.NAME}.{field.name} is null')",
+            f"{indent}else:",
+        ]
+
+    def _value(self, field: Field, indent: str) -> list[str]:
+        """Decodes one field that is not a plain number and stores it."""
+        if field.array:
+            code = self._array(field, indent)
+        elif isinstance(field.kind, str):
+            code = self._primitive(field.kind, field, indent)
+        else:
+            code = self._struct(field, indent)
+        return [*code, f"{indent}m.{field.name} = v"]
+
+    def _primitive(self, kind: str, field: Field, indent: str) -> list[str]:
+        if kind in FIXED:
+            shape = struct.Struct(">" + FIXED[kind])
+            return [f"{indent}(v,) = {self.name('unpack', shape.unpack_from)}(b, p); p += {shape.size}"]
+        if kind == "uuid":
+            return [
+                f"{indent}if p + 16 > len(b): raise Truncated('{self.kind.NAME}.{field.name}')",
+                f"{indent}v = UUID(bytes=bytes(b[p:p + 16])); p += 16",
+            ]
+        made = {"string": "str(b[p:e], 'utf-8')", "bytes": "bytes(b[p:e])", "records": "memoryview(b)[p:e]"}[
+            kind
+        ]
+        return [
+            *self._length("h" if kind == "string" else "i", indent),
+            *self._null(field, indent),
+            f"{indent} e = p + n",
+            f"{indent} if n < 0 or e > len(b):",
+            f"{indent}  raise Truncated(f'{self.kind.NAME}.{field.name}: {{n}} bytes, {{len(b) - p}} left')",
+            f"{indent} v = {made}; p = e",
+        ]
+
+    def _struct(self, field: Field, indent: str) -> list[str]:
+        inner = self.name("decode", _decoder(field.kind, self.version))
+        if not self.nullable(field):
+            return [f"{indent}v, p = {inner}(b, p)"]
+        return [
+            f"{indent}n = b[p]; p += 1",
+            f"{indent}if n == 255: v = None",
+            f"{indent}else: v, p = {inner}(b, p)",
+        ]
+
+    def _array(self, field: Field, indent: str) -> list[str]:
+        element = field._replace(array=False, nullable=self.kind.VERSIONS._replace(first=1, last=0))
+        head = [
+            *self._length("i", indent),
+            *self._null(field, indent),
+            # Each element takes a byte or more, so a count past the rest of the frame is a lie told cheaply.
+            f"{indent} if n < 0 or n > len(b) - p:",
+            f"{indent}  raise BadLength(f'{self.kind.NAME}.{field.name}: {{n}} elements, {{len(b) - p}} bytes left')",
+        ]
+        if field.kind in FIXED:
+            letter, size = FIXED[field.kind], struct.calcsize(">" + FIXED[field.kind])
+            unpack = self.name("unpack_from", struct.unpack_from)
+            return [
+                *head,
+                f"{indent} if n * {size} > len(b) - p: raise Truncated('{self.kind.NAME}.{field.name}')",
+                f"{indent} v = list({unpack}('>%d{letter}' % n, b, p)); p += n * {size}",
+            ]
+        inner = self._primitive(field.kind, element, indent + "  ") if isinstance(field.kind, str) else self._struct(
+            element, indent + "  "
+        )  # fmt: skip
+        return [
+            *head,
+            f"{indent} a = []",
+            f"{indent} for _ in range(n):",
+            *inner,
+            f"{indent}  a.append(v)",
+            f"{indent} v = a",
+        ]
+
+    def _tags(self) -> list[str]:
+        code = [
+            " t, p = read_uvarint(b, p)",
+            " if t > len(b) - p: raise BadLength(f'{t} tagged fields')",
+            " for _ in range(t):",
+            "  tag, p = read_uvarint(b, p)",
+            "  size, p = read_uvarint(b, p)",
+            "  end = p + size",
+            "  if end > len(b): raise Truncated('tagged field')",
+        ]
+        for i, field in enumerate(self.tagged):
+            code.append(f"  {'elif' if i else 'if'} tag == {field.tag}:")
+            code += self._value(field, "   ")
+            code.append("   if p != end: raise BadLength('tagged field')")
+        return [*code, "  p = end"]
+
+
+class _EncoderSource(_Source):
+    def lines(self) -> tuple[list[str], dict[str, Any]]:
+        code = ["def encode(m, out, chunks):"]
+        for run in self.runs(self.plain):
+            code += (
+                self._numbers(run) if run[0].kind in FIXED and not run[0].array else self._value(run[0], " ")
+            )
+        if self.flexible:
+            code += self._tags()
+        return [*code, " return None"], self.scope
+
+    def _numbers(self, run: list[Field]) -> list[str]:
+        shape = struct.Struct(">" + "".join(FIXED[f.kind] for f in run))
+        values = ", ".join(f"m.{f.name}" for f in run)
+        return [f" out += {self.name('pack', shape.pack)}({values})"]
+
+    def _length(self, width: str, length: str) -> str:
+        if self.flexible:
+            return f"out += uvarint({length} + 1)"
+        return f"out += {self.name('pack', struct.Struct('>' + width).pack)}({length})"
+
+    def _value(self, field: Field, indent: str) -> list[str]:
+        code = [f"{indent}v = m.{field.name}"]
+        width = "h" if field.kind == "string" and not field.array else "i"
+        struct_field = not field.array and not isinstance(field.kind, str)
+        if self.nullable(field):
+            null = "out += b'\\xff'" if struct_field else self._length(width, "-1")
+            code += [f"{indent}if v is None: {null}", f"{indent}else:"]
+            indent += " "
+            if struct_field:
+                code.append(f"{indent}out += b'\\x01'")
+        elif not (field.kind == "uuid" or struct_field):
+            # A field that may be null in a newer version only goes out empty in this one.
+            code.append(
+                f"{indent}if v is None: v = {'()' if field.array else repr('' if field.kind == 'string' else b'')}"
+            )
+        return code + (self._array(field, indent) if field.array else self._one(field, indent))
+
+    def _one(self, field: Field, indent: str) -> list[str]:
+        """Encodes ``v``."""
+        kind = field.kind
+        if not isinstance(kind, str):
+            return [f"{indent}{self.name('encode', _encoder(kind, self.version))}(v, out, chunks)"]
+        if kind in FIXED:
+            return [f"{indent}out += {self.name('pack', struct.Struct('>' + FIXED[kind]).pack)}(v)"]
+        if kind == "uuid":
+            return [f"{indent}out += v.bytes"]
+        if kind == "string":
+            return [f"{indent}v = v.encode()", f"{indent}{self._length('h', 'len(v)')}", f"{indent}out += v"]
+        if kind == "bytes":
+            return [f"{indent}{self._length('i', 'len(v)')}", f"{indent}out += v"]
+        return [
+            f"{indent}{self._length('i', 'len(v)')}",
+            f"{indent}if len(v): chunks.append(bytes(out)); out.clear(); chunks.append(v)",
+        ]
+
+    def _array(self, field: Field, indent: str) -> list[str]:
+        code = [f"{indent}{self._length('i', 'len(v)')}"]
+        if field.kind in FIXED:
+            pack = self.name("pack", struct.pack)
+            return [*code, f"{indent}out += {pack}('>%d{FIXED[field.kind]}' % len(v), *v)"]
+        return [*code, f"{indent}for v in v:", *self._one(field, indent + " ")]
+
+    def _tags(self) -> list[str]:
+        if not self.tagged:
+            return [" out += b'\\x00'"]
+        code = [" tags = []"]
+        for field in self.tagged:
+            inner = _tagged_encoder(self.kind, field, self.version)
+            default = self.name("default", field.default)
+            code.append(f" if m.{field.name} != {default} and m.{field.name} is not None:")
+            code.append(f"  x = {self.name('tag', inner)}(m)")
+            code.append(f"  tags.append(uvarint({field.tag}) + uvarint(len(x)) + x)")
+        return [*code, " out += uvarint(len(tags))", " for x in tags: out += x"]
+
+
+def _tagged_encoder(kind: type[Message], field: Field, version: int) -> Callable[[Message], bytes]:
+    """Encodes one tagged field of a message to the bytes that stand behind its tag and size."""
+    source = _EncoderSource(kind, version)
+    lines = ["def encode(m, out, chunks):", *source._value(field, " ")]
+    compiled: Encoder = _compile("encode", lines, source.scope)
+
+    def encoded(message: Message) -> bytes:
+        out, chunks = bytearray(), list[Buffer]()
+        compiled(message, out, chunks)
+        return b"".join([*chunks, out])
+
+    return encoded
