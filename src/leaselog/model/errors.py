@@ -154,5 +154,5 @@ class Refused:
     message: str | None = None
 
 
-class BrokenInvariant(Exception):  # noqa: N818 - it names the finding, not the mechanism
+class BrokenInvariant(Exception):
     """leaselog found its own state impossible. The message carries the story; the owner stops, the broker lives."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["BadLength", "BadValue", "CorruptBatch", "DecodeError", "OldFormat", "Truncated"]
+__all__ = ["BadLength", "BadValue", "CorruptBatch", "DecodeError", "EncodeError", "OldFormat", "Truncated"]
 
 
 class DecodeError(Exception):
@@ -27,3 +27,7 @@ class CorruptBatch(DecodeError):
 
 class OldFormat(DecodeError):
     """A message set of magic 0 or 1, retired by Kafka 4.0. Recognised so that the answer can say so."""
+
+
+class EncodeError(Exception):
+    """Our own mistake: a message holds what its version cannot carry."""
