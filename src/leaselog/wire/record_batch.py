@@ -81,7 +81,7 @@ class TimestampType(IntEnum):
 
 @dataclass(slots=True)
 class BatchHeader:
-    """What a batch says of itself. Not frozen: millions are made, and a frozen one costs three times as much."""
+    """What a batch says of itself. Not frozen: made by the million, and freezing triples the cost."""
 
     base_offset: int
     #: the whole batch, the 12 byte prefix included
@@ -158,9 +158,8 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         raise BadLength(f"batch length {length}, smaller than its header")
     header = BatchHeader(fields[0], length + PREFIX_BYTES, *fields[2:])
     if not 0 <= header.record_count <= header.last_offset_delta + 1 or header.base_offset < 0:
-        raise CorruptBatch(
-            f"{header.record_count} records over offset delta {header.last_offset_delta} from {header.base_offset}"
-        )
+        span = f"offset {header.base_offset} and delta {header.last_offset_delta}"
+        raise CorruptBatch(f"batch of {header.record_count} records at {span}")
     if header.attributes & _CODEC_MASK > _LAST_CODEC:
         raise BadValue(f"compression codec {header.attributes & _CODEC_MASK}, expected at most {_LAST_CODEC}")
     return header
@@ -178,7 +177,7 @@ def iterate_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
 
 
 def check_crc(buffer: Buffer, header: BatchHeader, position: int = 0) -> None:
-    """Raises ``CorruptBatch`` unless the checksum of the batch at ``position`` holds. The only pass over the bytes."""
+    """Raises ``CorruptBatch`` unless the checksum of the batch at ``position`` holds. One pass over the bytes."""
     end = position + header.size_bytes
     if end > len(buffer):
         raise Truncated(
