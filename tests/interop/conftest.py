@@ -1,0 +1,72 @@
+"""Fixtures of the interop tier: a broker for the session, brokers with settings of their own, fresh names."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from interop.broker_process import BrokerProcess
+
+BrokerFactory = Callable[..., BrokerProcess]
+
+_names = itertools.count(1)
+_brokers = pytest.StashKey[list[BrokerProcess]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_brokers] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "interop" in item.path.parts:
+            item.add_marker(pytest.mark.interop)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
+    report = yield
+    if report.failed:
+        for broker in item.config.stash[_brokers]:
+            report.sections.append(("broker log", broker.log_tail()))
+    return report
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[BrokerProcess]:
+    """The broker nearly every test shares; what a test leaves behind has a name of its own."""
+    process = BrokerProcess(tmp_path_factory.mktemp("broker"))
+    pytestconfig.stash[_brokers].append(process)
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture
+def broker_factory(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[BrokerFactory]:
+    """Starts a broker with these settings, for tests that need other settings or a restart."""
+    started: list[BrokerProcess] = []
+
+    def start(config: Mapping[str, str] | None = None) -> BrokerProcess:
+        process = BrokerProcess(tmp_path_factory.mktemp("own-broker"), config)
+        started.append(process)
+        pytestconfig.stash[_brokers].append(process)
+        process.start()
+        return process
+
+    yield start
+    for process in started:
+        process.stop()
+        pytestconfig.stash[_brokers].remove(process)
+
+
+@pytest.fixture
+def fresh(request: pytest.FixtureRequest) -> Callable[[str], str]:
+    """Names nobody used before: `fresh("group")`."""
+    stem = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:60]
+    return lambda kind: f"{stem}.{kind}.{next(_names)}"
