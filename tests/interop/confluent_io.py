@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -47,7 +48,12 @@ class Deliveries:
 
 
 def admin_of(broker: BrokerProcess) -> AdminClient:
-    return AdminClient({"bootstrap.servers": broker.address})
+    return _admin_at(broker.address)
+
+
+@functools.lru_cache(maxsize=4)  # kept: an answer that is still awaited dies with its AdminClient
+def _admin_at(address: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": address})
 
 
 def create_topic(
@@ -98,7 +104,7 @@ def produce(broker: BrokerProcess, topic: str, records: Iterable[Sent], **config
 
 
 def consumer_of(broker: BrokerProcess, group: str, **config: Any) -> Consumer:
-    named = {key.replace("_", "."): value for key, value in config.items()}
+    named = {key if callable(value) else key.replace("_", "."): value for key, value in config.items()}
     defaults = {
         "bootstrap.servers": broker.address,
         "group.id": group,
