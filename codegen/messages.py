@@ -105,7 +105,9 @@ class Module:
         array = field["type"].startswith("[]")
         if kind not in PYTHON_TYPES:
             kind = self._struct(kind, common.get(kind, field), top, common)
-        default = default_of(field, kind)
+        is_struct = kind not in PYTHON_TYPES and not array
+        # A tagged struct that is not sent is None here, rather than one full of defaults.
+        default = "None" if is_struct and "tag" in field else default_of(field, kind)
         python = PYTHON_TYPES.get(kind, kind)
         if array:
             python = f"Sequence[{python}]"

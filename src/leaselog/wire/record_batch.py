@@ -20,6 +20,7 @@ from crc32c import crc32c
 
 from leaselog.wire.compression import Codec
 from leaselog.wire.errors import BadLength, BadValue, CorruptBatch, OldFormat, Truncated
+from leaselog.wire.primitives import Buffer
 
 __all__ = [
     "CURRENT_MAGIC",
@@ -31,7 +32,6 @@ __all__ = [
     "NO_TIMESTAMP",
     "PREFIX_BYTES",
     "BatchHeader",
-    "Buffer",
     "TimestampType",
     "check_crc",
     "iterate_headers",
@@ -39,8 +39,6 @@ __all__ = [
     "stamp",
     "stamp_append_time",
 ]
-
-Buffer = bytes | bytearray | memoryview
 
 CURRENT_MAGIC = 2
 #: base offset and length, which the length itself does not count

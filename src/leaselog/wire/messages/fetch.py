@@ -125,7 +125,7 @@ class FetchRequest(Message):
     FIELDS = (
         Field('cluster_id', "string", versions=Versions(12, 32767), nullable=Versions(12, 32767), tag=0, tagged=Versions(12, 32767), default=None),
         Field('replica_id', "int32", versions=Versions(0, 14), default=-1),
-        Field('replica_state', ReplicaState, versions=Versions(15, 32767), tag=1, tagged=Versions(15, 32767), default=ReplicaState()),
+        Field('replica_state', ReplicaState, versions=Versions(15, 32767), tag=1, tagged=Versions(15, 32767), default=None),
         Field('max_wait_ms', "int32", default=0),
         Field('min_bytes', "int32", default=0),
         Field('max_bytes', "int32", versions=Versions(3, 32767), default=2147483647),
@@ -155,7 +155,7 @@ class FetchRequest(Message):
     ) -> None:
         self.cluster_id: str | None = cluster_id
         self.replica_id: int = replica_id
-        self.replica_state: ReplicaState = ReplicaState() if replica_state is None else replica_state
+        self.replica_state: ReplicaState | None = replica_state
         self.max_wait_ms: int = max_wait_ms
         self.min_bytes: int = min_bytes
         self.max_bytes: int = max_bytes
@@ -258,9 +258,9 @@ class PartitionData(Message):
         Field('high_watermark', "int64", default=0),
         Field('last_stable_offset', "int64", versions=Versions(4, 32767), default=-1),
         Field('log_start_offset', "int64", versions=Versions(5, 32767), default=-1),
-        Field('diverging_epoch', EpochEndOffset, versions=Versions(12, 32767), tag=0, tagged=Versions(12, 32767), default=EpochEndOffset()),
-        Field('current_leader', LeaderIdAndEpoch, versions=Versions(12, 32767), tag=1, tagged=Versions(12, 32767), default=LeaderIdAndEpoch()),
-        Field('snapshot_id', SnapshotId, versions=Versions(12, 32767), tag=2, tagged=Versions(12, 32767), default=SnapshotId()),
+        Field('diverging_epoch', EpochEndOffset, versions=Versions(12, 32767), tag=0, tagged=Versions(12, 32767), default=None),
+        Field('current_leader', LeaderIdAndEpoch, versions=Versions(12, 32767), tag=1, tagged=Versions(12, 32767), default=None),
+        Field('snapshot_id', SnapshotId, versions=Versions(12, 32767), tag=2, tagged=Versions(12, 32767), default=None),
         Field('aborted_transactions', AbortedTransaction, array=True, versions=Versions(4, 32767), nullable=Versions(4, 32767), default=()),
         Field('preferred_read_replica', "int32", versions=Versions(11, 32767), default=-1),
         Field('records', "records", nullable=ALWAYS, default=None),
@@ -286,9 +286,9 @@ class PartitionData(Message):
         self.high_watermark: int = high_watermark
         self.last_stable_offset: int = last_stable_offset
         self.log_start_offset: int = log_start_offset
-        self.diverging_epoch: EpochEndOffset = EpochEndOffset() if diverging_epoch is None else diverging_epoch
-        self.current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch() if current_leader is None else current_leader
-        self.snapshot_id: SnapshotId = SnapshotId() if snapshot_id is None else snapshot_id
+        self.diverging_epoch: EpochEndOffset | None = diverging_epoch
+        self.current_leader: LeaderIdAndEpoch | None = current_leader
+        self.snapshot_id: SnapshotId | None = snapshot_id
         self.aborted_transactions: Sequence[AbortedTransaction] | None = aborted_transactions
         self.preferred_read_replica: int = preferred_read_replica
         self.records: Buffer | None = records

@@ -162,7 +162,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         Field('subscribed_topic_regex', "string", nullable=ALWAYS, default=""),
         Field('rebalance_timeout_ms', "int32", default=-1),
         Field('server_assignor', "string", nullable=ALWAYS, default=""),
-        Field('classic_member_metadata', ClassicMemberMetadata, nullable=ALWAYS, tag=0, tagged=ALWAYS, default=ClassicMemberMetadata()),
+        Field('classic_member_metadata', ClassicMemberMetadata, nullable=ALWAYS, tag=0, tagged=ALWAYS, default=None),
     )
 
     def __init__(
@@ -186,7 +186,7 @@ class ConsumerGroupMemberMetadataValue(Message):
         self.subscribed_topic_regex: str | None = subscribed_topic_regex
         self.rebalance_timeout_ms: int = rebalance_timeout_ms
         self.server_assignor: str | None = server_assignor
-        self.classic_member_metadata: ClassicMemberMetadata | None = ClassicMemberMetadata() if classic_member_metadata is None else classic_member_metadata
+        self.classic_member_metadata: ClassicMemberMetadata | None = classic_member_metadata
 
 
 class ConsumerGroupMetadataKey(Message):

@@ -135,7 +135,7 @@ class PartitionProduceResponse(Message):
         Field('log_start_offset', "int64", versions=Versions(5, 32767), default=-1),
         Field('record_errors', BatchIndexAndErrorMessage, array=True, versions=Versions(8, 32767), default=()),
         Field('error_message', "string", versions=Versions(8, 32767), nullable=Versions(8, 32767), default=None),
-        Field('current_leader', LeaderIdAndEpoch, versions=Versions(10, 32767), tag=0, tagged=Versions(10, 32767), default=LeaderIdAndEpoch()),
+        Field('current_leader', LeaderIdAndEpoch, versions=Versions(10, 32767), tag=0, tagged=Versions(10, 32767), default=None),
     )
 
     def __init__(
@@ -157,7 +157,7 @@ class PartitionProduceResponse(Message):
         self.log_start_offset: int = log_start_offset
         self.record_errors: Sequence[BatchIndexAndErrorMessage] = record_errors
         self.error_message: str | None = error_message
-        self.current_leader: LeaderIdAndEpoch = LeaderIdAndEpoch() if current_leader is None else current_leader
+        self.current_leader: LeaderIdAndEpoch | None = current_leader
 
 
 class TopicProduceResponse(Message):

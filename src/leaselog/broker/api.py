@@ -1,0 +1,104 @@
+"""What the broker serves: one registration per API, from which ApiVersions, dispatch and the docs are read.
+
+A handler module registers itself with one line:
+
+    @serves(MetadataRequest, versions=(0, 13), kips="…")
+    async def metadata(request: MetadataRequest, context: RequestContext) -> MetadataResponse: ...
+
+A plain ``def`` handler may also return an awaitable: its synchronous part then runs in the connection's order and
+the next request of the connection starts before the answer is there. Produce does, so that pipelined produces
+share one sync. An ``async def`` handler has its connection to itself until it answers, as with Apache Kafka.
+Answers go out in the order of the requests, always. ``None`` is "no answer": a produce with acks=0.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from inspect import iscoroutinefunction
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from leaselog.wire.schema import Message, Versions
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["Api", "Client", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
+
+#: what a handler gives back
+Reply: TypeAlias = "Message | None | Awaitable[Message | None]"
+Handler: TypeAlias = "Callable[[Any, RequestContext], Reply]"
+H = TypeVar("H", bound="Callable[..., Any]")
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who is at the other end of a connection."""
+
+    connection_id: int
+    host: str
+    port: int
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """What a handler may know beside its request."""
+
+    broker: Broker
+    api: Api
+    version: int
+    client_id: str | None
+    client: Client
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    key: int
+    name: str
+    versions: Versions
+    request: type[Message]
+    handler: Handler
+    kips: str
+    #: the connection starts nothing else before this API has answered
+    exclusive: bool
+
+
+_apis: dict[int, Api] = {}
+
+
+def serves(request: type[Message], *, versions: tuple[int, int], kips: str = "") -> Callable[[H], H]:
+    """Registers the decorated handler for every version in the inclusive range ``versions``."""
+
+    def register(handler: H) -> H:
+        if request.API_KEY in _apis:
+            raise ValueError(f"{request.NAME} has a handler already")
+        _apis[request.API_KEY] = Api(
+            key=request.API_KEY,
+            name=request.NAME.removesuffix("Request"),
+            versions=Versions(*versions),
+            request=request,
+            handler=handler,
+            kips=kips,
+            exclusive=iscoroutinefunction(handler),
+        )
+        return handler
+
+    return register
+
+
+def load_handlers() -> None:
+    """Imports every handler module, so that each has registered itself."""
+    package = importlib.import_module("leaselog.broker.handlers")
+    for module in pkgutil.iter_modules(package.__path__):
+        importlib.import_module(f"{package.__name__}.{module.name}")
+
+
+def apis() -> list[Api]:
+    """Every API served, by key."""
+    return [_apis[key] for key in sorted(_apis)]
+
+
+def api_of(key: int) -> Api | None:
+    return _apis.get(key)

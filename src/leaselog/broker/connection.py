@@ -1,0 +1,210 @@
+"""One client's connection: frames in, answers out in the same order, and bounds on both.
+
+Requests are started one after the other. An API marked exclusive keeps the next request waiting until it has
+answered (Kafka does so for every API); a produce lets the next one start, so that several share a sync.
+
+Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS` started and not answered, or with
+the socket's write buffer full, reading stops, and the client's own socket fills up. Nobody else notices. A client
+that never reads its answers makes no progress and is closed as idle.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable
+from typing import TYPE_CHECKING, cast
+
+from leaselog.broker.api import Client
+from leaselog.broker.dispatch import Call, Unanswerable, receive
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.frame_reader import FrameReader
+from leaselog.wire.primitives import Buffer
+from leaselog.wire.schema import Message
+
+if TYPE_CHECKING:
+    from leaselog.broker.server import Server
+
+__all__ = ["Connection"]
+
+MAX_QUEUED_FRAMES = 32
+MAX_PENDING_ANSWERS = 64
+WRITE_BUFFER_HIGH_BYTES = 1 << 20
+
+log = StructuredLog("connection")
+
+
+class _Answer:
+    """A place in the order of answers: empty until its handler is done; chunks empty means nothing is sent."""
+
+    __slots__ = ("chunks",)
+
+    def __init__(self) -> None:
+        self.chunks: list[Buffer] | None = None
+
+
+class Connection(asyncio.BufferedProtocol):
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._broker = server.broker
+        self._frames = FrameReader(server.receive_buffer, server.max_frame_bytes)
+        self._queued: deque[bytearray] = deque()
+        self._answers: deque[_Answer] = deque()
+        self._exclusive = False
+        self._tasks: set[asyncio.Future[Message | None]] = set()
+        self._write_paused = False
+        self._reading = True
+        self._draining = False
+        self.last_progress = server.now()
+
+    # -- asyncio's side -------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast(asyncio.Transport, transport)
+        self.transport.set_write_buffer_limits(high=WRITE_BUFFER_HIGH_BYTES)
+        host, port = (self.transport.get_extra_info("peername") or ("?", 0))[:2]
+        self.client = Client(self._server.admit(self), host, port)
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._frames.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.last_progress = self._server.now()
+        self._server.metrics.bytes_received(nbytes)
+        try:
+            self._queued.extend(self._frames.advance(nbytes))
+        except DecodeError as bad:
+            self._refuse(str(bad))
+            return
+        self._start_queued()
+
+    def pause_writing(self) -> None:
+        self._write_paused = True
+
+    def resume_writing(self) -> None:
+        self._write_paused = False
+        self.last_progress = self._server.now()
+        self._start_queued()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._queued.clear()
+        for task in self._tasks:
+            task.cancel()
+        self._server.dismiss(self)
+
+    # -- requests -------------------------------------------------------------------------------------------
+
+    @property
+    def is_busy(self) -> bool:
+        """Something was asked and is not answered yet."""
+        return bool(self._answers or self._queued)
+
+    def drain(self) -> None:
+        """Stops taking requests and closes when what has started is answered."""
+        self._draining = True
+        self._queued.clear()
+        self.transport.pause_reading()
+        if not self._answers:
+            self.transport.close()
+
+    def _start_queued(self) -> None:
+        while self._queued and not self._is_held():
+            self._start(self._queued.popleft())
+        wanted = len(self._queued) < MAX_QUEUED_FRAMES and not self._write_paused and not self._draining
+        if wanted != self._reading and not self.transport.is_closing():
+            self._reading = wanted
+            if wanted:
+                self.transport.resume_reading()
+            else:
+                self.transport.pause_reading()
+
+    def _is_held(self) -> bool:
+        return (
+            self._exclusive
+            or self._write_paused
+            or len(self._answers) >= MAX_PENDING_ANSWERS
+            or self.transport.is_closing()
+        )
+
+    def _start(self, frame: bytearray) -> None:
+        answer = _Answer()
+        self._answers.append(answer)
+        try:
+            call = receive(frame, self._broker, self.client)
+            if isinstance(call, list):
+                self._finish(answer, call)
+                return
+            self._server.metrics.request_started(call.api.name)
+            reply = call.start()
+        except Unanswerable as wrong:
+            self._refuse(str(wrong))
+            return
+        except Exception:  # noqa: BLE001 - a supervisor: whatever a handler lets escape ends here
+            self._fail(frame)
+            return
+        if reply is None or isinstance(reply, Message):
+            self._answer(call, answer, reply)
+        else:
+            self._await(call, answer, reply)
+
+    def _await(self, call: Call, answer: _Answer, reply: Awaitable[Message | None]) -> None:
+        """Lets the answer come later."""
+        task = asyncio.ensure_future(reply)
+        if call.api.exclusive:
+            self._exclusive = True
+        self._tasks.add(task)
+
+        def done(finished: asyncio.Future[Message | None]) -> None:
+            self._tasks.discard(finished)
+            if call.api.exclusive:
+                self._exclusive = False
+            if finished.cancelled() or self.transport.is_closing():
+                return
+            failure = finished.exception()
+            if failure is not None:
+                self._log_failure(call, failure)
+                self.transport.abort()
+                return
+            self._answer(call, answer, finished.result())
+            self._start_queued()
+
+        task.add_done_callback(done)
+
+    def _answer(self, call: Call, answer: _Answer, response: Message | None) -> None:
+        self._server.metrics.request_answered(call, response)
+        self._finish(answer, [] if response is None else call.encode(response))
+
+    def _finish(self, answer: _Answer, chunks: list[Buffer]) -> None:
+        """Fills the answer in and sends every answer that is now first in line."""
+        answer.chunks = chunks
+        ready: list[Buffer] = []
+        while self._answers and (first := self._answers[0].chunks) is not None:
+            self._answers.popleft()
+            ready += first
+        if ready and not self.transport.is_closing():
+            self._server.metrics.bytes_sent(sum(map(len, ready)))
+            self.transport.writelines(ready)
+        if self._draining and not self._answers:
+            self.transport.close()
+
+    # -- ends -----------------------------------------------------------------------------------------------
+
+    def _refuse(self, why: str) -> None:
+        """Closes on a peer that cannot be understood: one line, no answer."""
+        log.warning("closing connection", client=f"{self.client.host}:{self.client.port}", why=why)
+        self._server.metrics.connection_refused()
+        self._queued.clear()
+        self.transport.abort()
+
+    def _fail(self, frame: bytearray) -> None:
+        log.exception(
+            "request failed", client=f"{self.client.host}:{self.client.port}", head=frame[:32].hex()
+        )
+        self.transport.abort()
+
+    def _log_failure(self, call: Call, failure: BaseException) -> None:
+        try:
+            raise failure
+        except BaseException:
+            log.exception("request failed", api=call.api.name, version=call.header.api_version)
