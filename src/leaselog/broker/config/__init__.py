@@ -1,0 +1,11 @@
+"""Configuration with Kafka's names, types, defaults and bounds: static, dynamic, per topic and per group.
+
+``BrokerConfig`` is what the process was started with. Pure but for one table read at import; nothing here opens a
+user's file, and nothing outside needs to know how a key is spelled.
+"""
+
+from leaselog.broker.config.broker_config import BrokerConfig
+from leaselog.broker.config.errors import ConfigError
+from leaselog.broker.config.topic_config import TopicConfig
+
+__all__ = ["BrokerConfig", "ConfigError", "TopicConfig"]

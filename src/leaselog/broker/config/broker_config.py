@@ -1,0 +1,207 @@
+"""What one broker runs with: the values of ``server.properties`` over Kafka's defaults, typed.
+
+A broker is born with the static values. Dynamic ones laid over them make a new BrokerConfig; nothing here changes
+in place, so a reader that holds one holds one consistent set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar, Self
+
+from leaselog.broker.config.broker_rules import check_broker
+from leaselog.broker.config.definitions import BROKER
+from leaselog.broker.config.errors import ConfigError
+from leaselog.broker.config.properties import parse_properties
+from leaselog.broker.config.synonyms import broker_synonyms, first_synonym
+from leaselog.broker.config.values import Value
+from leaselog.broker.config.views import Flag, Int, OptionalText, OptionalTexts, Text, Texts, View
+
+__all__ = ["BrokerConfig"]
+
+_DEFAULTS: Mapping[str, Value] = MappingProxyType({name: key.default for name, key in BROKER.items()})
+
+
+class BrokerConfig(View):
+    """Every broker key with a value, and attributes for those the broker acts on."""
+
+    table = BROKER
+    documents: ClassVar[dict[str, str]] = {}
+
+    __slots__ = ("originals",)
+
+    # Who and where.
+    node_id = Int("The broker's id in the cluster.")
+    broker_rack = OptionalText("The rack the broker names in its metadata.")
+    listeners = Texts("Where the broker accepts connections, as NAME://host:port.")
+    advertised_listeners = OptionalTexts("What clients are told to connect to. Default: the listeners.")
+    listener_security_protocol_map = Text("The security protocol of each listener name.")
+    log_dir = Texts("The data directory, if log.dirs is not set.")
+    log_dirs = OptionalTexts("The data directory.")
+    metrics_listener = OptionalText(
+        "host:port that serves metrics in the Prometheus text format. Default: none."
+    )
+
+    # What is promised.
+    durability = Text(
+        "When a write counts as done: fsync (its bytes are synced to the disk), interval (synced every "
+        "durability.interval.ms) or os (handed to the page cache, as Apache Kafka does)."
+    )
+    durability_interval_ms = Int("The time between two syncs under durability=interval.")
+
+    # Connections and requests.
+    max_connections = Int("Connections at once; one more waits unaccepted.")
+    max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
+    connections_max_idle_ms = Int("An idle connection is closed after this long.")
+    socket_request_max_bytes = Int("A larger request closes its connection.")
+    socket_listen_backlog_size = Int("Connections the system holds that are not accepted yet.")
+    socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.")
+    socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.")
+    queued_max_requests = Int("Requests decoded and not answered yet; at the bound no more are read.")
+    fetch_max_bytes = Int("The most bytes one fetch answers with, whatever it asks for.")
+    max_incremental_fetch_session_cache_slots = Int(
+        "Fetch sessions kept; at the bound fetches go without one."
+    )
+    max_request_partition_size_limit = Int("The most partitions one DescribeTopicPartitions answers with.")
+
+    # Topics.
+    auto_create_topics_enable = Flag("A topic asked for by name springs into being.")
+    delete_topic_enable = Flag("Topics may be deleted.")
+    num_partitions = Int("Partitions of a topic whose creator does not say.")
+    default_replication_factor = Int("Replication factor of a topic whose creator does not say.")
+    min_insync_replicas = Int("Replicas that must have a write before acks=all answers.")
+
+    # The log. Topic keys take their defaults from these.
+    message_max_bytes = Int("The largest record batch a topic takes.")
+    log_segment_bytes = Int("A segment is closed at this size.")
+    log_index_interval_bytes = Int("Bytes of the log between two entries of its index.")
+    log_index_size_max_bytes = Int("The largest index of a segment.")
+    log_retention_bytes = Int("Oldest segments go while a partition is larger than this; -1 keeps all.")
+    log_retention_check_interval_ms = Int("How often old segments are looked for.")
+    log_segment_delete_delay_ms = Int("A removed segment's files stay this long.")
+    log_cleanup_policy = Texts("What becomes of old records: delete, compact, both, or neither.")
+    log_cleaner_enable = Flag("Compacted topics are compacted.")
+    log_cleaner_backoff_ms = Int("How long the cleaner rests when there is nothing to clean.")
+    log_cleaner_delete_retention_ms = Int("A tombstone stays this long in a compacted topic.")
+    log_flush_interval_messages = Int("Records after which a partition is synced in any case.")
+    log_message_timestamp_type = Text(
+        "Whose clock stamps a record: CreateTime (producer) or LogAppendTime (broker)."
+    )
+    log_message_timestamp_before_max_ms = Int("How old a producer's timestamp may be.")
+    log_message_timestamp_after_max_ms = Int("How far ahead a producer's timestamp may be.")
+    compression_type = Text("The codec of stored batches; producer keeps what came.")
+
+    # Groups.
+    offset_metadata_max_bytes = Int("The longest metadata string of a committed offset.")
+    offsets_topic_num_partitions = Int("Partitions of __consumer_offsets, fixed when it is created.")
+    offsets_topic_segment_bytes = Int("Segment size of __consumer_offsets.")
+    offsets_retention_minutes = Int("Offsets of a group without members are forgotten after this long.")
+    offsets_retention_check_interval_ms = Int("How often expired offsets are looked for.")
+    group_initial_rebalance_delay_ms = Int("How long a new classic group waits for more members.")
+    group_min_session_timeout_ms = Int("The shortest session timeout of a classic group's member.")
+    group_max_session_timeout_ms = Int("The longest session timeout of a classic group's member.")
+    group_max_size = Int("The most members of a classic group.")
+    group_share_max_size = Int("The most members of a share group.")
+    group_share_session_timeout_ms = Int("A member silent for this long is fenced.")
+    group_share_min_session_timeout_ms = Int("The shortest session timeout a group may choose.")
+    group_share_max_session_timeout_ms = Int("The longest session timeout a group may choose.")
+    group_share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.")
+    group_share_min_heartbeat_interval_ms = Int("The shortest heartbeat interval a group may choose.")
+    group_share_max_heartbeat_interval_ms = Int("The longest heartbeat interval a group may choose.")
+    group_share_assignment_interval_ms = Int(
+        "A share group's target assignment is computed at most this often."
+    )
+    group_share_record_lock_duration_ms = Int("How long an acquired record stays with its member.")
+    group_share_min_record_lock_duration_ms = Int("The shortest lock a group may choose.")
+    group_share_max_record_lock_duration_ms = Int("The longest lock a group may choose.")
+    group_share_delivery_count_limit = Int("Deliveries of a record before it is archived.")
+    group_share_min_delivery_count_limit = Int("The lowest delivery limit a group may choose.")
+    group_share_max_delivery_count_limit = Int("The highest delivery limit a group may choose.")
+    group_share_partition_max_record_locks = Int("Records in flight in one share partition.")
+    group_share_min_partition_max_record_locks = Int("The lowest in-flight limit a group may choose.")
+    group_share_max_partition_max_record_locks = Int("The highest in-flight limit a group may choose.")
+    group_share_max_share_sessions = Int("Share sessions of the broker at once.")
+    group_share_initialize_retry_interval_ms = Int(
+        "How long until initializing a share partition is tried again."
+    )
+    share_coordinator_state_topic_num_partitions = Int(
+        "Partitions of __share_group_state, fixed when it is created."
+    )
+    share_coordinator_state_topic_segment_bytes = Int("Segment size of __share_group_state.")
+    share_coordinator_state_topic_prune_interval_ms = Int(
+        "How often superseded share state is cut off its log."
+    )
+    share_coordinator_snapshot_update_records_per_snapshot = Int(
+        "Updates of a share partition between snapshots."
+    )
+    share_coordinator_cold_partition_snapshot_interval_ms = Int(
+        "An idle share partition is snapshot this often."
+    )
+    share_coordinator_write_timeout_ms = Int("How long a write of share state may take.")
+
+    # Producers.
+    producer_id_expiration_ms = Int("A producer id unused for this long is forgotten.")
+
+    def __init__(self, values: Mapping[str, Value], originals: Mapping[str, str]) -> None:
+        super().__init__(values)
+        #: what was set, as text and by the names used, unknown keys too
+        self.originals = originals
+
+    @classmethod
+    def from_originals(cls, originals: Mapping[str, str]) -> Self:
+        """The config of these texts over the defaults; ConfigError if a value or a set of values is wrong."""
+        values = dict(_DEFAULTS)
+        for name, text in originals.items():
+            if name in BROKER:
+                values[name] = BROKER[name].parse(text)
+        if "broker.id" in originals and "node.id" not in originals:
+            values["node.id"] = values["broker.id"]
+        if values["broker.id"] not in (-1, values["node.id"]):
+            raise ConfigError("You must set `node.id` to the same value as `broker.id`.")
+        values["broker.id"] = values["node.id"]
+        check_broker(values)
+        return cls(values, MappingProxyType(dict(originals)))
+
+    @classmethod
+    def from_properties(cls, text: str, overrides: Mapping[str, str] | None = None) -> Self:
+        """The config of a ``server.properties`` text, with ``--set`` overrides taking the place of its keys.
+
+        An override also drops the synonyms of its key from the file: ``--set log.retention.hours=1`` means one
+        hour even if the file says ``log.retention.ms``.
+        """
+        return cls.from_originals(lay_over(parse_properties(text), overrides or {}))
+
+    def overridden(self, *layers: Mapping[str, str]) -> Self:
+        """This config with dynamic values laid over it, later layers over earlier ones."""
+        originals = dict(self.originals)
+        for layer in layers:
+            originals = lay_over(originals, layer)
+        return type(self).from_originals(originals)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Keys that were set and mean nothing here, for the one warning that names them all."""
+        return tuple(name for name in self.originals if broker_synonyms(name)[-1] not in BROKER)
+
+    @property
+    def log_retention_ms(self) -> int:
+        """How long records are kept, from the ms, minutes or hours key; -1 is for ever."""
+        retention = first_synonym(broker_synonyms("log.retention.ms"), self.values)
+        assert isinstance(retention, int), "log.retention.hours has a default"
+        return max(retention, -1)
+
+    @property
+    def data_dirs(self) -> tuple[str, ...]:
+        """``log.dirs``, or ``log.dir`` where it is not set."""
+        return self.log_dirs or self.log_dir
+
+
+def lay_over(originals: Mapping[str, str], layer: Mapping[str, str]) -> dict[str, str]:
+    """``originals`` with the keys of ``layer`` in the place of their synonyms."""
+    laid = dict(originals)
+    for name, text in layer.items():
+        for synonym in broker_synonyms(name) if not name.startswith("listener.name.") else (name,):
+            laid.pop(synonym, None)
+        laid[name] = text
+    return laid

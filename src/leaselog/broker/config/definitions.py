@@ -1,0 +1,122 @@
+"""Every configuration key: its type, default, bounds, and where it may be set.
+
+Kafka's keys come from ``kafka-4.4.0.tsv``, asked of the published 4.4.0 jars (types, defaults and bounds of the
+compiled key tables; update modes and synonyms of ``DynamicBrokerConfig``, ``ServerTopicConfigSynonyms`` and
+``GroupConfig``). What leaselog adds, and the defaults it sets where Kafka insists on a value, are the two short
+tables below. Nothing here says what a key does: the typed views name the keys that are acted on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.resources import files
+from types import MappingProxyType
+
+from leaselog.broker.config.bounds import Check, read_bounds
+from leaselog.broker.config.values import ConfigType, Value, parse_value
+
+__all__ = ["BROKER", "CLIENT_METRICS", "GROUP", "TOPIC", "Definition", "UpdateMode"]
+
+
+class UpdateMode(StrEnum):
+    """Where a key may change while the broker runs. The words are Kafka's."""
+
+    READ_ONLY = "read-only"
+    PER_BROKER = "per-broker"
+    CLUSTER_WIDE = "cluster-wide"
+    PER_TOPIC = "per-topic"
+    PER_GROUP = "per-group"
+    PER_SUBSCRIPTION = "per-subscription"
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    name: str
+    type: ConfigType
+    default: Value
+    bounds: str
+    importance: str
+    #: Kafka's tools do not list it unless it is set
+    internal: bool
+    mode: UpdateMode
+    #: the broker keys that give a topic or group key its default, nearest first
+    broker_keys: tuple[str, ...]
+    check: Check
+    #: leaselog's own, unknown to Kafka
+    added: bool = False
+
+    @property
+    def is_sensitive(self) -> bool:
+        return self.type is ConfigType.PASSWORD
+
+    def parse(self, text: str) -> Value:
+        """The value of ``text``; ConfigError if it is of the wrong type or out of bounds."""
+        value = parse_value(self.name, self.type, text)
+        self.check(self.name, value)
+        return value
+
+
+_DATA = "kafka-4.4.0.tsv"
+
+#: leaselog's own keys: name, type, default, bounds, importance
+_ADDED = (
+    ("durability", "STRING", "fsync", "[fsync, interval, os]", "HIGH"),
+    ("durability.interval.ms", "INT", "1000", "[1,...]", "MEDIUM"),
+    ("metrics.listener", "STRING", "null", "", "LOW"),
+)
+
+#: Kafka refuses to start without these; a broker that is one process can answer for itself
+_DEFAULTED = {"node.id": "0", "process.roles": "broker,controller", "controller.listener.names": "CONTROLLER"}
+
+
+def _define(
+    name: str,
+    type_: str,
+    default: str,
+    bounds: str,
+    importance: str,
+    internal: str,
+    mode: str,
+    broker_keys: str,
+) -> Definition:
+    kind = ConfigType[type_]
+    text = _DEFAULTED[name] if default == "(required)" else default
+    if kind is ConfigType.LIST and text.startswith("["):
+        text = text[1:-1]
+    value = None if text == "null" else parse_value(name, kind, text.removeprefix("class "))
+    check = read_bounds(bounds, kind, nullable=value is None)
+    keys = tuple(broker_keys.split(",")) if broker_keys else ()
+    return Definition(
+        name, kind, value, bounds, importance, internal == "internal", UpdateMode(mode), keys, check
+    )
+
+
+def _read_table() -> dict[str, dict[str, Definition]]:
+    lines = files(__package__).joinpath(_DATA).read_text(encoding="utf-8").splitlines()[1:]
+    tables: dict[str, dict[str, Definition]] = {}
+    for line in lines:
+        scope, *row = line.split("\t")
+        tables.setdefault(scope, {})[row[0]] = _define(*row)
+    return tables
+
+
+def _read_added() -> dict[str, Definition]:
+    added = {}
+    for name, type_, default, bounds, importance in _ADDED:
+        kind = ConfigType[type_]
+        value = None if default == "null" else parse_value(name, kind, default)
+        check = read_bounds(bounds, kind, nullable=value is None)
+        added[name] = Definition(
+            name, kind, value, bounds, importance, False, UpdateMode.READ_ONLY, (), check, added=True
+        )
+    return added
+
+
+_TABLES = _read_table()
+
+BROKER: Mapping[str, Definition] = MappingProxyType(_TABLES["broker"] | _read_added())
+TOPIC: Mapping[str, Definition] = MappingProxyType(_TABLES["topic"])
+GROUP: Mapping[str, Definition] = MappingProxyType(_TABLES["group"])
+CLIENT_METRICS: Mapping[str, Definition] = MappingProxyType(_TABLES["client-metrics"])

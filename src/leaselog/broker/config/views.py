@@ -1,0 +1,89 @@
+"""Typed attributes over a table of values: ``config.num_partitions`` is an int and mypy knows it.
+
+An attribute's name is its key with underscores for dots, and its text says what the key does here. Declaring the
+attribute is what marks the key as one that leaselog acts on; the reference page and DescribeConfigs read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Generic, TypeVar, cast, overload
+
+from leaselog.broker.config.definitions import Definition
+from leaselog.broker.config.values import ConfigType, Value
+
+__all__ = ["Flag", "Int", "Number", "OptionalInt", "OptionalText", "OptionalTexts", "Text", "Texts", "View"]
+
+T = TypeVar("T")
+
+
+class View:
+    """Values of one scope, all keys present. A subclass declares the attributes it gives types to."""
+
+    table: ClassVar[Mapping[str, Definition]]
+    #: what each key that is acted on does, by key
+    documents: ClassVar[dict[str, str]]
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        #: every key of the table, the ones without an attribute too
+        self.values = values
+
+
+class _Key(Generic[T]):
+    types: ClassVar[tuple[ConfigType, ...]]
+    nullable: ClassVar[bool] = False
+
+    def __init__(self, document: str) -> None:
+        self.document = document
+        self.name = ""
+
+    def __set_name__(self, owner: type[View], attribute: str) -> None:
+        self.name = attribute.replace("_", ".")
+        definition = owner.table[self.name]
+        if definition.type not in self.types or (definition.default is None) != self.nullable:
+            raise TypeError(f"{owner.__name__}.{attribute} cannot hold a {definition.type.name}")
+        owner.documents[self.name] = self.document
+
+    @overload
+    def __get__(self, view: None, owner: type[View]) -> _Key[T]: ...
+    @overload
+    def __get__(self, view: View, owner: type[View]) -> T: ...
+    def __get__(self, view: View | None, owner: type[View]) -> _Key[T] | T:
+        return self if view is None else cast(T, view.values[self.name])
+
+
+class Int(_Key[int]):
+    types = (ConfigType.INT, ConfigType.LONG, ConfigType.SHORT)
+
+
+class OptionalInt(_Key[int | None]):
+    types = (ConfigType.INT, ConfigType.LONG, ConfigType.SHORT)
+    nullable = True
+
+
+class Number(_Key[float]):
+    types = (ConfigType.DOUBLE,)
+
+
+class Flag(_Key[bool]):
+    types = (ConfigType.BOOLEAN,)
+
+
+class Text(_Key[str]):
+    types = (ConfigType.STRING,)
+
+
+class OptionalText(_Key[str | None]):
+    types = (ConfigType.STRING,)
+    nullable = True
+
+
+class Texts(_Key[tuple[str, ...]]):
+    types = (ConfigType.LIST,)
+
+
+class OptionalTexts(_Key[tuple[str, ...] | None]):
+    types = (ConfigType.LIST,)
+    nullable = True
