@@ -171,19 +171,23 @@ def _decompress_snappy_block(block: memoryview, room: int) -> bytes:
 
 
 def _compress_lz4(data: memoryview, level: int) -> bytes:
-    # The default level means the fast compressor and every other the thorough one, as in Java's client,
-    # whose levels came later than its default.
-    if level == DEFAULT_LEVELS[Codec.LZ4]:
-        mode = {"mode": "default"}
-    else:
-        mode = {"mode": "high_compression", "compression": level}
     pieces = [_LZ4_FRAME_HEAD]
     for start in range(0, len(data), _LZ4_BLOCK_BYTES):
         block = data[start : start + _LZ4_BLOCK_BYTES]
-        packed = bytes(cramjam.lz4.compress_block(block, store_size=False, **mode))
+        packed = _compress_lz4_block(block, level)
         if len(packed) < len(block):
             pieces += (_UINT_LE.pack(len(packed)), packed)
         else:
             pieces += (_UINT_LE.pack(len(block) | _LZ4_STORED), bytes(block))
     pieces.append(_LZ4_END)
     return b"".join(pieces)
+
+
+def _compress_lz4_block(block: memoryview, level: int) -> bytes:
+    # The default level means the fast compressor and every other the thorough one, as in Java's client,
+    # whose levels came later than its default.
+    if level == DEFAULT_LEVELS[Codec.LZ4]:
+        return bytes(cramjam.lz4.compress_block(block, store_size=False))
+    return bytes(
+        cramjam.lz4.compress_block(block, store_size=False, mode="high_compression", compression=level)
+    )
