@@ -1,0 +1,191 @@
+"""A cluster as a client sees it: a connection to each node, metadata, and trying again.
+
+Owns the connections. Whatever may pass by itself (a leader moving, a coordinator loading, a broker restarting)
+is tried again until the caller's deadline; what cannot pass is raised at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from types import TracebackType
+from typing import TypeVar
+
+from leaselog.client.connection import Connection
+from leaselog.client.errors import BrokerError, ClientError, Unreachable, raise_for
+from leaselog.client.topology import Node, TopicInfo, Topology, parse_bootstrap, read_topology
+from leaselog.model import ErrorCode
+from leaselog.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from leaselog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from leaselog.wire.schema import Message
+
+__all__ = ["DEFAULT_API_TIMEOUT_MS", "REQUEST_TIMEOUT_MS", "Cluster"]
+
+M = TypeVar("M", bound=Message)
+T = TypeVar("T")
+
+#: Java's request.timeout.ms and default.api.timeout.ms
+REQUEST_TIMEOUT_MS = 30_000
+DEFAULT_API_TIMEOUT_MS = 60_000
+CONNECT_TIMEOUT_MS = 10_000
+#: Java's retry.backoff.ms and retry.backoff.max.ms
+RETRY_BACKOFF_MS = 100
+RETRY_BACKOFF_MAX_MS = 1_000
+
+#: FindCoordinator's key types
+GROUP_COORDINATOR = 0
+SHARE_COORDINATOR = 2
+
+
+class Cluster:
+    """Use as ``async with Cluster("host:9092") as cluster``. Raises ``ValueError`` for a malformed address.
+
+    ``api_timeout_ms`` bounds a call with all its tries, ``request_timeout_ms`` a single one.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        client_id: str = "leaselog",
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+        api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
+    ) -> None:
+        self._bootstrap = parse_bootstrap(bootstrap_servers)
+        self.client_id = client_id
+        self.request_timeout_ms = request_timeout_ms
+        self.api_timeout_ms = api_timeout_ms
+        #: by address: one for each bootstrap address and node at most; a closed one makes room for its successor
+        self._connections = dict[tuple[str, int], Connection]()
+        self._opening = dict[tuple[str, int], asyncio.Lock]()
+        self._nodes = dict[int, Node]()
+        self._topics = dict[str, TopicInfo]()
+
+    async def __aenter__(self) -> Cluster:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+        await asyncio.sleep(0)  # lets the transports say goodbye before the loop may end
+
+    # connections
+
+    async def any_connection(self) -> Connection:
+        """A connection to whichever node answers, known nodes before the bootstrap addresses."""
+        for connection in self._connections.values():
+            if not connection.is_closed:
+                return connection
+        known = [(node.host, node.port) for node in self._nodes.values()]
+        failures = dict[str, None]()
+        for address in dict.fromkeys([*known, *self._bootstrap]):
+            try:
+                return await self._connect(address)
+            except Unreachable as failed:
+                failures[str(failed)] = None
+        raise Unreachable("; ".join(failures))
+
+    async def connection(self, node: Node | int) -> Connection:
+        """A connection to this node, made now if there is none."""
+        if isinstance(node, int):
+            if node not in self._nodes:
+                await self.fetch_topology(())
+            if node not in self._nodes:
+                raise BrokerError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node} is not in the cluster")
+            node = self._nodes[node]
+        return await self._connect((node.host, node.port))
+
+    async def _connect(self, address: tuple[str, int]) -> Connection:
+        async with self._opening.setdefault(address, asyncio.Lock()):
+            known = self._connections.get(address)
+            if known is not None and not known.is_closed:
+                return known
+            self._connections.pop(address, None)
+            made = await Connection.open(
+                *address, client_id=self.client_id, timeout_ms=min(CONNECT_TIMEOUT_MS, self.api_timeout_ms)
+            )
+            self._connections[address] = made
+            return made
+
+    # asking
+
+    async def request(self, message: Message, kind: type[M], *, node: Node | int | None = None) -> M:
+        """One try on this node, or on any. Errors inside the answer are the caller's to read."""
+        connection = await (self.any_connection() if node is None else self.connection(node))
+        return await connection.request(message, kind, timeout_ms=self.request_timeout_ms)
+
+    async def retrying(self, attempt: Callable[[], Awaitable[T]], *, timeout_ms: int | None = None) -> T:
+        """The result of ``attempt``, called again after each retriable error until the deadline.
+
+        At the deadline the last error is raised: it says more than a time-out would.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + (self.api_timeout_ms if timeout_ms is None else timeout_ms) / 1000
+        backoff_ms = RETRY_BACKOFF_MS
+        while True:
+            try:
+                return await attempt()
+            except ClientError as failed:
+                if not failed.is_retriable or loop.time() + backoff_ms / 1000 >= deadline:
+                    raise
+            await asyncio.sleep(backoff_ms / 1000)
+            backoff_ms = min(backoff_ms * 2, RETRY_BACKOFF_MAX_MS)
+
+    # metadata
+
+    async def fetch_topology(
+        self, topics: Iterable[str] | None = None, *, auto_create: bool = False
+    ) -> Topology:
+        """The cluster and these topics (None: all), as one node says now; what is wrong with a topic is inside."""
+        asked = None if topics is None else [MetadataRequestTopic(name=name) for name in topics]
+        answer = await self.request(
+            MetadataRequest(topics=asked, allow_auto_topic_creation=auto_create), MetadataResponse
+        )
+        raise_for(answer.error_code)
+        topology = read_topology(answer)
+        self._nodes = dict(topology.nodes)
+        self._topics.update(topology.topics)
+        for gone in topology.errors:
+            self._topics.pop(gone, None)
+        return topology
+
+    async def topology(self, topics: Sequence[str], *, auto_create: bool = False) -> Topology:
+        """These topics with a leader for every partition, waited for within the deadline.
+
+        Raises ``BrokerError`` for a topic that does not exist and does not come into being.
+        """
+
+        async def attempt() -> Topology:
+            found = await self.fetch_topology(topics, auto_create=auto_create)
+            for name in topics:
+                for info in found.topic(name).partitions:
+                    if info.leader not in found.nodes:
+                        raise BrokerError(
+                            ErrorCode.LEADER_NOT_AVAILABLE, f"Partition {name}-{info.partition}"
+                        )
+            return found
+
+        return await self.retrying(attempt)
+
+    async def coordinator(self, key: str, key_type: int = GROUP_COORDINATOR) -> Node:
+        """The node that coordinates this group (or share partition), waited for while the cluster finds one."""
+
+        async def attempt() -> Node:
+            answer = await self.request(
+                FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=[key]),
+                FindCoordinatorResponse,
+            )
+            raise_for(answer.error_code, answer.error_message)
+            if not answer.coordinators:  # versions before 4 answer for one key
+                return Node(answer.node_id, answer.host, answer.port)
+            found = answer.coordinators[0]
+            raise_for(found.error_code, found.error_message)
+            return Node(found.node_id, found.host, found.port)
+
+        return await self.retrying(attempt)

@@ -1,0 +1,164 @@
+"""One TCP connection to one broker: drives a ``Session`` with asyncio. The only file here that knows sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from importlib.metadata import version as package_version
+from typing import TypeVar
+
+from leaselog.client.errors import ClientError, ConnectionLost, RequestTimedOut, Unreachable
+from leaselog.client.session import Session
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.schema import Message
+
+__all__ = ["MAX_IN_FLIGHT", "Connection"]
+
+M = TypeVar("M", bound=Message)
+
+#: requests on one connection without an answer; the next one waits
+MAX_IN_FLIGHT = 100
+
+
+class Connection(asyncio.BufferedProtocol):
+    """Ask with ``request``; any number of tasks may, and each gets its own answer.
+
+    Made by ``open``, over when ``is_closed``: it never reconnects, that is the cluster's business.
+    """
+
+    def __init__(self, address: str, client_id: str) -> None:
+        self.address = address
+        self._session = Session(client_id, package_version("leaselog"))
+        self._transport: asyncio.Transport | None = None
+        loop = asyncio.get_running_loop()
+        self._ready: asyncio.Future[None] = loop.create_future()
+        self._waiting = dict[int, asyncio.Future[Message]]()
+        self._room = asyncio.Semaphore(MAX_IN_FLIGHT)
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._failure: ClientError | None = None
+
+    @classmethod
+    async def open(cls, host: str, port: int, *, client_id: str, timeout_ms: int) -> Connection:
+        """A connection that has agreed on versions. Raises ``Unreachable``."""
+        address = f"{host}:{port}"
+        protocol = cls(address, client_id)
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                await loop.create_connection(lambda: protocol, host, port)
+                await protocol._ready
+        except TimeoutError:
+            protocol.close()
+            raise Unreachable(f"{address}: no connection in {timeout_ms} ms") from None
+        except OSError as refused:
+            raise Unreachable(f"{address}: {refused.strerror or refused}") from refused
+        except ClientError as early:
+            raise Unreachable(str(early)) from early
+        except asyncio.CancelledError:
+            protocol.close()
+            raise
+        return protocol
+
+    @property
+    def is_closed(self) -> bool:
+        return self._failure is not None
+
+    def version_for(self, request: type[Message]) -> int:
+        """The version in which requests of this kind travel here. Raises ``UnsupportedVersion``."""
+        return self._session.version_for(request)
+
+    async def request(self, message: Message, kind: type[M], *, timeout_ms: int) -> M:
+        """The answer to ``message``. Raises ``ConnectionLost``, ``RequestTimedOut`` or ``UnsupportedVersion``."""
+        try:
+            async with asyncio.timeout(timeout_ms / 1000), self._room:
+                await self._writable.wait()
+                answer = await self._ask(message, kind)
+        except TimeoutError:
+            late = RequestTimedOut(f"{self.address}: no answer to {message.NAME} in {timeout_ms} ms")
+            self._fail(late)
+            raise late from None
+        assert isinstance(answer, kind)
+        return answer
+
+    async def tell(self, message: Message) -> None:
+        """Send what is never answered: a produce request with acks=0."""
+        await self._writable.wait()
+        self._check_open()
+        self._session.ask(message, None)
+        self._flush()
+
+    def close(self) -> None:
+        self._fail(ConnectionLost(f"{self.address}: closed"))
+
+    async def _ask(self, message: Message, kind: type[Message]) -> Message:
+        self._check_open()
+        correlation_id = self._session.ask(message, kind)
+        waiting: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        self._waiting[correlation_id] = waiting
+        self._flush()
+        try:
+            return await waiting
+        finally:
+            self._waiting.pop(correlation_id, None)
+
+    def _check_open(self) -> None:
+        if self._failure is not None:
+            raise ConnectionLost(str(self._failure))
+
+    def _flush(self) -> None:
+        if self._transport is not None:
+            self._transport.writelines(self._session.take_output())
+
+    def _fail(self, why: ClientError) -> None:
+        """Ends the connection once; everybody who waits learns why."""
+        if self._failure is not None:
+            return
+        self._failure = why
+        self._writable.set()
+        if not self._ready.done():
+            self._ready.set_exception(why)
+            self._ready.exception()  # nobody may be waiting any more
+        for waiting in self._waiting.values():
+            if not waiting.done():
+                waiting.set_exception(ConnectionLost(str(why)))
+        if self._transport is not None:
+            self._transport.abort()
+
+    # asyncio.BufferedProtocol
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._failure is not None:  # given up while connecting
+            transport.abort()
+            return
+        self._flush()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        return self._session.buffer()
+
+    def buffer_updated(self, nbytes: int) -> None:
+        try:
+            answers = self._session.received(nbytes)
+        except DecodeError as bad:
+            self._fail(ConnectionLost(f"{self.address}: not understood: {bad}"))
+            return
+        for answer in answers:
+            waiting = self._waiting.get(answer.correlation_id)
+            if waiting is not None and not waiting.done():
+                waiting.set_result(answer.message)
+        self._flush()
+        if self._session.is_ready and not self._ready.done():
+            self._ready.set_result(None)
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(ConnectionLost(f"{self.address}: {exc or 'closed by the broker'}"))
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()

@@ -1,0 +1,102 @@
+"""What can go wrong between a client and its brokers, each with a class a caller can tell apart."""
+
+from __future__ import annotations
+
+from leaselog.model import ErrorCode
+
+__all__ = [
+    "BrokerError",
+    "ClientError",
+    "ConnectionLost",
+    "RequestTimedOut",
+    "Unreachable",
+    "UnsupportedVersion",
+    "is_retriable",
+    "known_code",
+    "raise_for",
+]
+
+#: what Java's clients retry: the answer may be another one in a moment, or on another node
+_RETRIABLE = frozenset({
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.REPLICA_NOT_AVAILABLE,
+    ErrorCode.NETWORK_EXCEPTION,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ErrorCode.NOT_CONTROLLER,
+    ErrorCode.CONCURRENT_TRANSACTIONS,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.FENCED_LEADER_EPOCH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH,
+    ErrorCode.OFFSET_NOT_AVAILABLE,
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE,
+    ErrorCode.UNSTABLE_OFFSET_COMMIT,
+    ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+    ErrorCode.UNKNOWN_TOPIC_ID,
+    ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+})  # fmt: skip
+
+
+class ClientError(Exception):
+    """Base of everything the client raises for reasons outside this process."""
+
+    is_retriable = False
+
+
+class Unreachable(ClientError):
+    """No connection could be made."""
+
+    is_retriable = True
+
+
+class ConnectionLost(ClientError):
+    """The connection ended with the request unanswered: it may have been carried out or not."""
+
+    is_retriable = True
+
+
+class RequestTimedOut(ClientError):
+    """No answer in time. The connection is closed with it, since answers come in order."""
+
+    is_retriable = True
+
+
+class UnsupportedVersion(ClientError):
+    """The broker does not serve this API, or in no version that we speak."""
+
+
+class BrokerError(ClientError):
+    """The broker's answer is an error: Kafka's code, and its words if it has any."""
+
+    def __init__(self, code: int, message: str | None = None) -> None:
+        self.code = known_code(code)
+        self.message = message
+        self.is_retriable = is_retriable(self.code)
+        name = self.code.name
+        super().__init__(f"{name}: {message}" if message else name)
+
+
+def is_retriable(code: int) -> bool:
+    return code in _RETRIABLE
+
+
+def raise_for(code: int, message: str | None = None) -> None:
+    """Raise ``BrokerError`` unless ``code`` is NONE."""
+    if code:
+        raise BrokerError(code, message)
+
+
+def known_code(code: int) -> ErrorCode:
+    try:
+        return ErrorCode(code)
+    except ValueError:  # a newer broker knows errors that we do not
+        return ErrorCode.UNKNOWN_SERVER_ERROR
