@@ -1,0 +1,291 @@
+"""What may be asked of a group shard, and what it answers. Values only.
+
+Every command carries a token that the asker made up; its answer is a ``Reply`` with that token, now or, for a
+parked join or sync, as part of what a later command or deadline sets off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType
+
+from leaselog.coordination.group_facts import CommittedOffset, Protocol
+from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
+
+__all__ = [
+    "NO_MEMBER",
+    "Answer",
+    "CommitOffsets",
+    "DeleteGroup",
+    "DeleteOffsets",
+    "DescribeGroup",
+    "DescribedGroup",
+    "DescribedMember",
+    "Done",
+    "DropTopics",
+    "FetchOffsets",
+    "FetchedOffsets",
+    "GroupCommand",
+    "GroupListing",
+    "Heartbeat",
+    "JoinAnswer",
+    "JoinGroup",
+    "JoinedMember",
+    "LeaveAnswer",
+    "LeaveGroup",
+    "Leaver",
+    "ListGroups",
+    "ListedGroup",
+    "OffsetToCommit",
+    "PartitionCodes",
+    "Reply",
+    "SyncAnswer",
+    "SyncGroup",
+    "Token",
+]
+
+Token = NewType("Token", int)
+
+#: how a member that has no id yet names itself
+NO_MEMBER = MemberId("")
+
+
+@dataclass(frozen=True, slots=True)
+class JoinGroup:
+    token: Token
+    group_id: GroupId
+    member_id: MemberId
+    #: the id this member gets if it has none; the asker draws it, this room knows no chance
+    fresh_member_id: MemberId
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[Protocol, ...]
+    #: a member without an id must come back with the one it is given (KIP-394, JoinGroup v4)
+    member_id_required: bool = True
+    #: a returning static leader can be told to leave the assignment as it is (KIP-814, JoinGroup v9)
+    may_skip_assignment: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SyncGroup:
+    token: Token
+    group_id: GroupId
+    member_id: MemberId
+    instance_id: str | None
+    generation: int
+    protocol_type: str | None
+    protocol: str | None
+    assignments: dict[MemberId, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    token: Token
+    group_id: GroupId
+    member_id: MemberId
+    instance_id: str | None
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leaver:
+    member_id: MemberId
+    instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveGroup:
+    token: Token
+    group_id: GroupId
+    members: tuple[Leaver, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetToCommit:
+    partition: TopicPartition
+    offset: int
+    leader_epoch: int
+    metadata: str
+    topic_id: TopicId
+
+
+@dataclass(frozen=True, slots=True)
+class CommitOffsets:
+    token: Token
+    group_id: GroupId
+    member_id: MemberId
+    instance_id: str | None
+    #: negative from a consumer that uses no group management
+    generation: int
+    offsets: tuple[OffsetToCommit, ...]
+    #: -1 for the broker's retention
+    retention_ms: int = -1
+    #: what an unknown group with a generation is called: GROUP_ID_NOT_FOUND since OffsetCommit v9
+    knows_group_id_not_found: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class FetchOffsets:
+    token: Token
+    group_id: GroupId
+    #: None for all that the group has
+    partitions: tuple[tuple[TopicPartition, TopicId], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOffsets:
+    token: Token
+    group_id: GroupId
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteGroup:
+    token: Token
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeGroup:
+    token: Token
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class ListGroups:
+    token: Token
+    #: lower case; empty for all
+    states: frozenset[str]
+    types: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class DropTopics:
+    """These topics are gone, and with them every offset committed to them."""
+
+    token: Token
+    topics: frozenset[str]
+
+
+GroupCommand = (
+    JoinGroup
+    | SyncGroup
+    | Heartbeat
+    | LeaveGroup
+    | CommitOffsets
+    | FetchOffsets
+    | DeleteOffsets
+    | DeleteGroup
+    | DescribeGroup
+    | ListGroups
+    | DropTopics
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing to say but that it worked."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    member_id: MemberId
+    instance_id: str | None
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAnswer:
+    """Also the refusals of a join: most of them must name a member."""
+
+    member_id: MemberId
+    code: ErrorCode = ErrorCode.NONE
+    generation: int = -1
+    protocol_type: str | None = None
+    protocol: str | None = None
+    leader: MemberId = NO_MEMBER
+    skip_assignment: bool = False
+    #: everybody, for the leader; else nobody
+    members: tuple[JoinedMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncAnswer:
+    protocol_type: str | None
+    protocol: str | None
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveAnswer:
+    #: one for each who asked, in their order
+    members: tuple[tuple[Leaver, ErrorCode], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCodes:
+    """One code for each partition of a commit or a deletion, in the order asked."""
+
+    codes: tuple[ErrorCode, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffsets:
+    #: for each partition asked about, or each that the group has
+    offsets: tuple[tuple[TopicPartition, CommittedOffset | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    member_id: MemberId
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedGroup:
+    group_id: GroupId
+    state: str
+    protocol_type: str
+    #: the protocol's name while the group is stable, else ""
+    protocol: str
+    members: tuple[DescribedMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedGroup:
+    group_id: GroupId
+    state: str
+    type: str
+    protocol_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    groups: tuple[ListedGroup, ...]
+
+
+Answer = (
+    Refused
+    | Done
+    | JoinAnswer
+    | SyncAnswer
+    | LeaveAnswer
+    | PartitionCodes
+    | FetchedOffsets
+    | DescribedGroup
+    | GroupListing
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    token: Token
+    answer: Answer

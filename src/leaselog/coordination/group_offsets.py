@@ -1,0 +1,127 @@
+"""The offsets that groups have committed: a table, what may be added to it, and what has been in it too long.
+
+The table changes by replay alone (``put``, ``drop``); everything else here reads it and says what to write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from leaselog.coordination.classic_group import ClassicGroup, GroupState
+from leaselog.coordination.group_commands import CommitOffsets, OffsetToCommit
+from leaselog.coordination.group_facts import CommittedOffset, OffsetCommitted, OffsetDropped
+from leaselog.model import ZERO_UUID, ErrorCode, GroupId, Refused, TopicId, TopicPartition
+
+__all__ = ["GroupOffsets", "commit_facts", "expired_offsets", "refusal_of_commit"]
+
+
+class GroupOffsets:
+    def __init__(self) -> None:
+        #: no group without an offset
+        self._of_group: dict[GroupId, dict[TopicPartition, CommittedOffset]] = {}
+
+    def put(self, group_id: GroupId, partition: TopicPartition, committed: CommittedOffset) -> None:
+        self._of_group.setdefault(group_id, {})[partition] = committed
+
+    def drop(self, group_id: GroupId, partition: TopicPartition) -> None:
+        offsets = self._of_group.get(group_id)
+        if offsets is not None and offsets.pop(partition, None) is not None and not offsets:
+            del self._of_group[group_id]
+
+    def of(self, group_id: GroupId) -> dict[TopicPartition, CommittedOffset]:
+        """For reading."""
+        return self._of_group.get(group_id, {})
+
+    def find(self, group_id: GroupId, partition: TopicPartition, topic_id: TopicId) -> CommittedOffset | None:
+        """What is committed, unless it was for an earlier topic of the same name."""
+        committed = self.of(group_id).get(partition)
+        if committed is None or _is_other_topic(committed.topic_id, topic_id):
+            return None
+        return committed
+
+    def groups(self) -> Iterable[GroupId]:
+        return self._of_group.keys()
+
+    def drops(self, group_id: GroupId) -> Iterator[OffsetDropped]:
+        return (OffsetDropped(group_id, partition) for partition in self.of(group_id))
+
+    def drops_of_topics(self, topics: frozenset[str]) -> Iterator[OffsetDropped]:
+        for group_id, offsets in self._of_group.items():
+            for partition in offsets:
+                if partition.topic in topics:
+                    yield OffsetDropped(group_id, partition)
+
+
+def _is_other_topic(one: TopicId, other: TopicId) -> bool:
+    return ZERO_UUID not in (one, other) and one != other
+
+
+def refusal_of_commit(group: ClassicGroup, ask: CommitOffsets) -> Refused | None:
+    """Why the group takes no offsets from whoever asks; None if it does."""
+    if ask.generation < 0 and group.state is GroupState.EMPTY:
+        # An administrator, or a consumer that only keeps its offsets here.
+        return None
+    if ask.generation >= 0 or ask.member_id or ask.instance_id is not None:
+        refused = group.refusal_of_generation(ask.member_id, ask.instance_id, ask.generation)
+        if refused is not None:
+            return refused
+    elif group.state is not GroupState.EMPTY:
+        return Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+    if group.state is GroupState.COMPLETING_REBALANCE:
+        # It has seen the new generation but not its assignment: not the time to commit for either.
+        return Refused(ErrorCode.REBALANCE_IN_PROGRESS)
+    return None
+
+
+def commit_facts(
+    ask: CommitOffsets, now_ms: int, metadata_bytes_max: int
+) -> tuple[list[OffsetCommitted], tuple[ErrorCode, ...]]:
+    """What to write, and the answer for each offset in order."""
+    expire_ms = -1 if ask.retention_ms < 0 else now_ms + ask.retention_ms
+    facts: list[OffsetCommitted] = []
+    codes: list[ErrorCode] = []
+    for offset in ask.offsets:
+        if len(offset.metadata) > metadata_bytes_max:
+            codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+            continue
+        codes.append(ErrorCode.NONE)
+        facts.append(OffsetCommitted(ask.group_id, offset.partition, _committed(offset, now_ms, expire_ms)))
+    return facts, tuple(codes)
+
+
+def _committed(offset: OffsetToCommit, now_ms: int, expire_ms: int) -> CommittedOffset:
+    return CommittedOffset(
+        offset.offset, offset.leader_epoch, offset.metadata, now_ms, expire_ms, offset.topic_id
+    )
+
+
+def expired_offsets(
+    group: ClassicGroup, offsets: dict[TopicPartition, CommittedOffset], now_ms: int, retention_ms: int
+) -> list[TopicPartition]:
+    """Which offsets the group has not used for too long (KIP-211). None of a topic it is subscribed to."""
+    kept_since = _retention_start(group)
+    if kept_since is None:
+        return []
+
+    def is_expired(committed: CommittedOffset) -> bool:
+        if committed.expire_ms >= 0:
+            return now_ms >= committed.expire_ms
+        return now_ms - kept_since(committed) >= retention_ms
+
+    return [
+        partition
+        for partition, committed in offsets.items()
+        if not group.is_subscribed_to(partition.topic) and is_expired(committed)
+    ]
+
+
+def _retention_start(group: ClassicGroup) -> Callable[[CommittedOffset], int] | None:
+    """From when an offset of the group counts as unused; None while the group may still want all of them."""
+    if group.protocol_type is None:
+        return lambda committed: committed.commit_ms
+    if group.state is GroupState.EMPTY:
+        since_ms = group.since_ms
+        return lambda committed: committed.commit_ms if since_ms < 0 else since_ms
+    if group.state is GroupState.STABLE and group.uses_consumer_protocol and group.subscribed is not None:
+        return lambda committed: committed.commit_ms
+    return None

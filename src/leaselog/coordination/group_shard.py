@@ -1,0 +1,306 @@
+"""The groups of one partition of ``__consumer_offsets``, and the offsets they committed.
+
+One owner calls ``handle`` with each command, ``expire`` when ``next_deadline`` has come, writes the facts of the
+outcome, replays them here at once, and gives the replies when the write is safe. If it is not, the owner throws
+the shard away and builds a new one from what was written before: members are then refused and join again.
+
+Durable are the groups' last records and the offsets, and only ``replay`` changes them. Who waits in a rebalance,
+and until when, is of the moment.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import assert_never
+
+from leaselog.coordination import classic_rebalance as rebalance
+from leaselog.coordination.classic_group import ClassicGroup, GroupState
+from leaselog.coordination.group_commands import (
+    NO_MEMBER,
+    CommitOffsets,
+    DeleteGroup,
+    DeleteOffsets,
+    DescribeGroup,
+    Done,
+    DropTopics,
+    FetchedOffsets,
+    FetchOffsets,
+    GroupCommand,
+    GroupListing,
+    Heartbeat,
+    JoinAnswer,
+    JoinGroup,
+    LeaveGroup,
+    ListGroups,
+    PartitionCodes,
+    SyncGroup,
+)
+from leaselog.coordination.group_deadlines import Deadlines
+from leaselog.coordination.group_facts import (
+    CommittedOffset,
+    GroupDropped,
+    GroupFact,
+    GroupMetadata,
+    GroupStored,
+    OffsetCommitted,
+    OffsetDropped,
+)
+from leaselog.coordination.group_offsets import (
+    GroupOffsets,
+    commit_facts,
+    expired_offsets,
+    refusal_of_commit,
+)
+from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, Outcome, Turn
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, Refused, TopicPartition
+
+__all__ = ["Group", "GroupShard"]
+
+#: Share and consumer groups will share the names of these: a name is one group of one type.
+Group = ClassicGroup
+
+_RETENTION: DeadlineKey = (DeadlineKind.RETENTION, GroupId(""), NO_MEMBER)
+
+
+class GroupShard:
+    """Build it, ``replay`` what was written, ``start`` it; then it takes commands."""
+
+    def __init__(self, limits: GroupLimits) -> None:
+        self.limits = limits
+        self._groups: dict[GroupId, Group] = {}
+        self._stored: dict[GroupId, GroupMetadata] = {}
+        self._offsets = GroupOffsets()
+        self._deadlines: Deadlines[DeadlineKey] = Deadlines()
+        self._is_started = False
+        #: groups that the retention turn under way has yet to look at
+        self._to_expire: list[GroupId] = []
+
+    def replay(self, fact: GroupFact, now_ms: int) -> None:
+        """Make it so. The same whether the fact was written just now or is read back after a restart."""
+        match fact:
+            case GroupStored(group_id, metadata):
+                self._stored[group_id] = metadata
+                if not self._is_started:
+                    self._groups[group_id] = ClassicGroup.restored(group_id, metadata, now_ms)
+            case GroupDropped(group_id):
+                self._stored.pop(group_id, None)
+                self._groups.pop(group_id, None)
+            case OffsetCommitted(group_id, partition, committed):
+                self._offsets.put(group_id, partition, committed)
+                if group_id not in self._groups:
+                    self._groups[group_id] = ClassicGroup(group_id, now_ms)
+            case OffsetDropped(group_id, partition):
+                self._offsets.drop(group_id, partition)
+            case _:
+                assert_never(fact)
+
+    def start(self, now_ms: int) -> Outcome:
+        """All that was written is replayed: from here on time passes."""
+        self._is_started = True
+        turn = self._turn(now_ms)
+        for group in self._groups.values():
+            rebalance.resume(group, turn)
+        self._deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
+        return _outcome(turn)
+
+    def next_deadline(self) -> int | None:
+        return self._deadlines.next()
+
+    def expire(self, now_ms: int) -> Outcome | None:
+        """What one deadline that has come sets off; None when none has. Call again until then."""
+        key = self._deadlines.pop_due(now_ms)
+        if key is None:
+            return None
+        kind, group_id, member_id = key
+        turn = self._turn(now_ms)
+        group = self._groups.get(group_id)
+        if kind is DeadlineKind.RETENTION:
+            self._expire_offsets(turn)
+        elif group is None:
+            pass  # it went while the deadline ran
+        elif kind is DeadlineKind.SESSION:
+            rebalance.session_is_due(group, member_id, turn)
+        elif kind is DeadlineKind.JOIN:
+            rebalance.join_is_due(group, turn)
+        else:
+            rebalance.sync_is_due(group, turn)
+        return _outcome(turn)
+
+    def handle(self, command: GroupCommand, now_ms: int) -> Outcome:
+        """What the command leads to. Replay the facts before the next command."""
+        turn = self._turn(now_ms)
+        match command:
+            case JoinGroup():
+                self._join(command, turn)
+            case SyncGroup() | Heartbeat() | LeaveGroup():
+                self._member_asks(command, turn)
+            case CommitOffsets():
+                self._commit(command, turn)
+            case FetchOffsets():
+                turn.reply(command.token, self._fetch(command))
+            case DeleteOffsets():
+                self._delete_offsets(command, turn)
+            case DeleteGroup():
+                self._delete_group(command, turn)
+            case DescribeGroup(token, group_id):
+                group = self._groups.get(group_id)
+                turn.reply(token, _no_group(group_id) if group is None else group.described())
+            case ListGroups():
+                turn.reply(command.token, self._list(command))
+            case DropTopics(token, topics):
+                turn.facts.extend(self._offsets.drops_of_topics(topics))
+                turn.reply(token, Done())
+            case _:
+                assert_never(command)
+        return _outcome(turn)
+
+    # Members
+
+    def _join(self, ask: JoinGroup, turn: Turn) -> None:
+        bounds = turn.limits.min_session_timeout_ms, turn.limits.max_session_timeout_ms
+        if not ask.group_id:
+            return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.INVALID_GROUP_ID))
+        if not bounds[0] <= ask.session_timeout_ms <= bounds[1]:
+            return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
+        group = self._groups.get(ask.group_id)
+        if group is not None:
+            return rebalance.join(group, ask, turn)
+        if ask.member_id != NO_MEMBER:
+            return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.UNKNOWN_MEMBER_ID))
+        group = self._groups[ask.group_id] = ClassicGroup(ask.group_id, turn.now_ms)
+        rebalance.join(group, ask, turn)
+        if not turn.facts:
+            # The name is taken from now on, also after a restart.
+            turn.facts.append(GroupStored(ask.group_id, GroupMetadata(since_ms=turn.now_ms)))
+        return None
+
+    def _member_asks(self, ask: SyncGroup | Heartbeat | LeaveGroup, turn: Turn) -> None:
+        group = self._groups.get(ask.group_id)
+        if not ask.group_id:
+            return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
+        if group is None:
+            return turn.reply(ask.token, Refused(ErrorCode.UNKNOWN_MEMBER_ID))
+        match ask:
+            case SyncGroup():
+                return rebalance.sync(group, ask, turn)
+            case Heartbeat():
+                return rebalance.heartbeat(group, ask, turn)
+            case LeaveGroup():
+                return rebalance.leave(group, ask, turn)
+            case _:
+                assert_never(ask)
+
+    # Offsets
+
+    def _commit(self, ask: CommitOffsets, turn: Turn) -> None:
+        group = self._groups.get(ask.group_id)
+        refused = self._refusal_of_unknown(ask) if group is None else refusal_of_commit(group, ask)
+        if refused is not None:
+            return turn.reply(ask.token, refused)
+        if group is not None:
+            rebalance.keep_alive(group, ask.member_id, turn)
+        facts, codes = commit_facts(ask, turn.now_ms, turn.limits.offset_metadata_bytes_max)
+        turn.facts.extend(facts)
+        return turn.reply(ask.token, PartitionCodes(codes))
+
+    @staticmethod
+    def _refusal_of_unknown(ask: CommitOffsets) -> Refused | None:
+        if ask.generation < 0:
+            return None
+        if ask.knows_group_id_not_found:
+            return _no_group(ask.group_id)
+        return Refused(ErrorCode.ILLEGAL_GENERATION)
+
+    def _fetch(self, ask: FetchOffsets) -> FetchedOffsets:
+        if ask.partitions is None:
+            return FetchedOffsets(tuple(self._offsets.of(ask.group_id).items()))
+        found = ((p, self._offsets.find(ask.group_id, p, topic_id)) for p, topic_id in ask.partitions)
+        return FetchedOffsets(tuple(found))
+
+    def _delete_offsets(self, ask: DeleteOffsets, turn: Turn) -> None:
+        group = self._groups.get(ask.group_id)
+        if group is None:
+            return turn.reply(ask.token, _no_group(ask.group_id))
+        if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
+            # Nobody can tell which topics such members use.
+            return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP))
+        known = self._offsets.of(ask.group_id)
+        codes = []
+        for partition in dict.fromkeys(ask.partitions):
+            if not group.is_subscribed_to(partition.topic) and partition in known:
+                turn.facts.append(OffsetDropped(ask.group_id, partition))
+        for partition in ask.partitions:
+            used = group.is_subscribed_to(partition.topic)
+            codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if used else ErrorCode.NONE)
+        return turn.reply(ask.token, PartitionCodes(tuple(codes)))
+
+    def _expire_offsets(self, turn: Turn) -> None:
+        """One bounded look at the groups: old offsets go, and empty groups that have none left."""
+        if not self._to_expire:
+            self._to_expire = list(self._groups)
+        while self._to_expire and len(turn.facts) < turn.limits.expired_per_turn:
+            group = self._groups.get(self._to_expire.pop())
+            if group is not None:
+                self._expire_group(group, turn)
+        wait_ms = 0 if self._to_expire else turn.limits.retention_check_interval_ms
+        turn.deadlines.set(_RETENTION, turn.now_ms + wait_ms)
+
+    def _expire_group(self, group: Group, turn: Turn) -> None:
+        offsets = self._offsets.of(group.group_id)
+        expired = expired_offsets(group, offsets, turn.now_ms, turn.limits.offsets_retention_ms)
+        turn.facts.extend(OffsetDropped(group.group_id, partition) for partition in expired)
+        if len(expired) == len(offsets) and group.state is GroupState.EMPTY:
+            turn.facts.append(GroupDropped(group.group_id))
+
+    # Groups
+
+    def _delete_group(self, ask: DeleteGroup, turn: Turn) -> None:
+        group = self._groups.get(ask.group_id)
+        if group is None:
+            return turn.reply(ask.token, _no_group(ask.group_id))
+        if group.state is not GroupState.EMPTY:
+            message = f"The group {ask.group_id} is not empty: it is in state {group.state.value}."
+            return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP, message))
+        turn.facts.extend(self._offsets.drops(ask.group_id))
+        turn.facts.append(GroupDropped(ask.group_id))
+        return turn.reply(ask.token, Done())
+
+    def _list(self, ask: ListGroups) -> GroupListing:
+        listed = (group.listed() for group in self._groups.values())
+        return GroupListing(
+            tuple(
+                g
+                for g in listed
+                if (not ask.states or g.state.lower() in ask.states)
+                and (not ask.types or g.type in ask.types)
+            )
+        )
+
+    # What is there, for tests and for whoever writes a snapshot
+
+    def stored_groups(self) -> dict[GroupId, GroupMetadata]:
+        return dict(self._stored)
+
+    def stored_offsets(self) -> dict[tuple[GroupId, TopicPartition], CommittedOffset]:
+        return {
+            (g, p): committed for g in self._offsets.groups() for p, committed in self._offsets.of(g).items()
+        }
+
+    def check(self) -> None:
+        """Raise ``BrokenInvariant`` unless every group is sound and every offset and record has its group."""
+        for group in self._groups.values():
+            group.check()
+        lost = [g for g in (*self._offsets.groups(), *self._stored) if g not in self._groups]
+        if lost:
+            raise BrokenInvariant(f"durable state without a group: {list(islice(lost, 5))}")
+
+    def _turn(self, now_ms: int) -> Turn:
+        return Turn(now_ms, self.limits, self._deadlines)
+
+
+def _no_group(group_id: GroupId) -> Refused:
+    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+
+
+def _outcome(turn: Turn) -> Outcome:
+    return Outcome(tuple(turn.facts), tuple(turn.replies))

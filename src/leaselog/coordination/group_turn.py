@@ -1,0 +1,68 @@
+"""What one command or deadline has at hand in a group shard, and what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from leaselog.coordination.group_commands import Answer, Reply, Token
+from leaselog.coordination.group_deadlines import Deadlines
+from leaselog.coordination.group_facts import GroupFact
+from leaselog.model import GroupId, MemberId
+
+__all__ = ["DeadlineKey", "DeadlineKind", "GroupLimits", "Outcome", "Turn"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupLimits:
+    """Kafka's broker settings of the same names, with its defaults, and bounds of our own at the end."""
+
+    min_session_timeout_ms: int = 6_000
+    max_session_timeout_ms: int = 1_800_000
+    initial_rebalance_delay_ms: int = 3_000
+    max_size: int = 2**31 - 1
+    #: how long a new member may wait in its first join; it cannot heartbeat meanwhile. Fixed in Kafka.
+    new_member_join_timeout_ms: int = 300_000
+    offset_metadata_bytes_max: int = 4_096
+    offsets_retention_ms: int = 7 * 24 * 3_600_000
+    retention_check_interval_ms: int = 600_000
+    #: a group whose record would be larger cannot become stable
+    record_bytes_max: int = 1_000_000
+    #: ids given out to members to be; past it a join is refused as in a full group
+    pending_joins_max: int = 10_000
+    #: offsets and groups that one retention turn drops; the rest follow in turns of their own
+    expired_per_turn: int = 1_000
+
+
+class DeadlineKind(Enum):
+    #: a member has not been heard of, or never came back with its id
+    SESSION = "session"
+    #: the group has waited long enough for members to rejoin
+    JOIN = "join"
+    #: the group has waited long enough for members to sync
+    SYNC = "sync"
+    #: time to look for offsets past their retention
+    RETENTION = "retention"
+
+
+DeadlineKey = tuple[DeadlineKind, GroupId, MemberId]
+
+
+@dataclass(slots=True)
+class Turn:
+    now_ms: int
+    limits: GroupLimits
+    deadlines: Deadlines[DeadlineKey]
+    facts: list[GroupFact] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
+
+    def reply(self, token: Token, answer: Answer) -> None:
+        self.replies.append(Reply(token, answer))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """``facts`` to write and replay, in order; ``replies`` to give once they are safely written."""
+
+    facts: tuple[GroupFact, ...] = ()
+    replies: tuple[Reply, ...] = ()
