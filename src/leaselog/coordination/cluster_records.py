@@ -1,0 +1,84 @@
+"""The facts the cluster's state is made of. Each is one record of Kafka's metadata log.
+
+They are ours and know nothing of bytes; `broker.cluster_log` writes them the way Apache Kafka does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+from leaselog.model import NodeId, ProducerId, TopicId
+
+__all__ = [
+    "ClusterRecord",
+    "ConfigChanged",
+    "FeatureLevelSet",
+    "PartitionCreated",
+    "ProducerIdsReserved",
+    "ResourceType",
+    "TopicCreated",
+    "TopicRemoved",
+]
+
+
+class ResourceType(IntEnum):
+    """What a dynamic config belongs to. The numbers are Kafka's."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class TopicCreated:
+    name: str
+    topic_id: TopicId
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionCreated:
+    """Led by ``leader`` in epoch 0. Follows its topic's `TopicCreated`, in the order of the indexes."""
+
+    topic_id: TopicId
+    partition: int
+    leader: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRemoved:
+    """Takes the topic's partitions and its configs with it."""
+
+    topic_id: TopicId
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChanged:
+    """``value`` None: the override is gone."""
+
+    resource_type: int
+    resource_name: str
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureLevelSet:
+    name: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerIdsReserved:
+    """Every producer id below ``next_id`` may have been handed out."""
+
+    node_id: NodeId
+    next_id: ProducerId
+
+
+ClusterRecord: TypeAlias = (
+    TopicCreated | PartitionCreated | TopicRemoved | ConfigChanged | FeatureLevelSet | ProducerIdsReserved
+)
