@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Api", "Client", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
 
 #: what a handler gives back
-Reply: TypeAlias = "Message | None | Awaitable[Message | None]"
+Reply: TypeAlias = "Message | Awaitable[Message | None] | None"
 Handler: TypeAlias = "Callable[[Any, RequestContext], Reply]"
 H = TypeVar("H", bound="Callable[..., Any]")
 
@@ -63,12 +63,23 @@ class Api:
     kips: str
     #: the connection starts nothing else before this API has answered
     exclusive: bool
+    #: the oldest version told to clients, where that is not the oldest served
+    advertised_from: int
+    #: the handler counts the error codes of its answers itself: walking them would cost the hot path too much
+    counts_errors: bool
 
 
 _apis: dict[int, Api] = {}
 
 
-def serves(request: type[Message], *, versions: tuple[int, int], kips: str = "") -> Callable[[H], H]:
+def serves(
+    request: type[Message],
+    *,
+    versions: tuple[int, int],
+    kips: str = "",
+    advertised_from: int | None = None,
+    counts_errors: bool = False,
+) -> Callable[[H], H]:
     """Registers the decorated handler for every version in the inclusive range ``versions``."""
 
     def register(handler: H) -> H:
@@ -82,6 +93,8 @@ def serves(request: type[Message], *, versions: tuple[int, int], kips: str = "")
             handler=handler,
             kips=kips,
             exclusive=iscoroutinefunction(handler),
+            advertised_from=versions[0] if advertised_from is None else advertised_from,
+            counts_errors=counts_errors,
         )
         return handler
 

@@ -26,7 +26,7 @@ SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 def supported_versions() -> list[ApiVersion]:
     return [
-        ApiVersion(api_key=api.key, min_version=api.versions.first, max_version=api.versions.last)
+        ApiVersion(api_key=api.key, min_version=api.advertised_from, max_version=api.versions.last)
         for api in apis()
     ]
 

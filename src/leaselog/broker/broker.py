@@ -1,0 +1,147 @@
+"""One broker, put together: what handlers reach through their context, and the order of starting and stopping.
+
+Start: lock, logs of the cluster, topics, groups, then the socket; so whoever can connect finds everything there.
+Stop: the socket first, then what is under way, then the sync, the checkpoints and the clean marker.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from secrets import randbelow
+
+from leaselog.broker.api import Client, load_handlers
+from leaselog.broker.cluster import Cluster
+from leaselog.broker.config import BrokerConfig
+from leaselog.broker.data_dir import DataDirectory, DataDirectoryLock
+from leaselog.broker.fetch_sessions import FetchSessions
+from leaselog.broker.flusher import Flusher
+from leaselog.broker.group_coordinator import GroupCoordinator
+from leaselog.broker.log_store import LogStore
+from leaselog.broker.metrics import Metrics, serve_metrics
+from leaselog.broker.server import Server
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.waiting_room import WaitingRoom
+from leaselog.log import Durability, Files, MemoryFiles, OsFiles
+
+__all__ = ["Broker"]
+
+#: how long requests under way may take to be answered when the broker stops
+DRAIN_PATIENCE_S = 10.0
+CHECKPOINT_S = 60.0
+EPHEMERAL_DIRECTORY = "ephemeral"
+
+log = StructuredLog("broker")
+
+
+class Broker:
+    """Everything that runs in one process on one data directory (or, ephemeral, on none)."""
+
+    def __init__(self, config: BrokerConfig, *, data_dir: str | None) -> None:
+        load_handlers()
+        self.config = config
+        self.is_stopping = False
+        self.metrics = Metrics()
+        self.waiting_room = WaitingRoom()
+        self._lock: DataDirectoryLock | None = None
+        files: Files
+        if data_dir is None:
+            files, data_dir = MemoryFiles(), EPHEMERAL_DIRECTORY
+        else:
+            os.makedirs(data_dir, exist_ok=True)
+            self._lock = DataDirectoryLock(data_dir)
+            files = OsFiles()
+        files.make_directory(data_dir)
+        durability = Durability(config.durability)
+        self.flusher = Flusher(
+            pause_s=config.durability_interval_ms / 1000 if durability is Durability.INTERVAL else 0.0,
+            observe_sync=self.metrics.sync_seconds.observe,
+        )
+        self.logs = LogStore(
+            DataDirectory(files, data_dir),
+            self.flusher,
+            log_settings={
+                "durability": durability,
+                "producer.id.expiration.ms": config.producer_id_expiration_ms,
+            },
+            wake=self.waiting_room.wake,
+            now_ms=self.now_ms,
+        )
+        self.fetch_sessions = FetchSessions(
+            slots=config.max_incremental_fetch_session_cache_slots,
+            evict_after_ms=120_000,
+            new_id=lambda: randbelow(2**31 - 1) + 1,
+        )
+        self.cluster = Cluster(self)
+        self.groups = GroupCoordinator(self)
+        self._server = Server(self)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._metrics_server: asyncio.Server | None = None
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def now_ms(self) -> int:
+        """The wall clock: what records are stamped with."""
+        return int(time.time() * 1000)
+
+    def monotonic_ms(self) -> float:
+        """A clock that never jumps: what deadlines are measured with."""
+        return asyncio.get_running_loop().time() * 1000
+
+    # -- life -----------------------------------------------------------------------------------------------
+
+    async def start(self, host: str, port: int) -> tuple[str, int]:
+        """Recovers, opens everything, then listens; the address it listens on. Raises OSError."""
+        self._run(self.flusher.run())
+        self.logs.begin()
+        await self.cluster.start()
+        await self.groups.start()
+        address = await self._server.listen(host, port)
+        self.cluster.listening_on(*address)
+        self._run(self._server.close_idle())
+        self._run(self.logs.keep_house(self.config.log_retention_check_interval_ms / 1000, CHECKPOINT_S))
+        self.metrics.watch(self)
+        if self.config.metrics_listener:
+            metrics_host, _, metrics_port = self.config.metrics_listener.rpartition(":")
+            self._metrics_server = await serve_metrics(self.metrics, metrics_host, int(metrics_port))
+        return address
+
+    async def stop(self) -> None:
+        """Finishes what is under way, syncs and closes everything."""
+        self.is_stopping = True
+        self.waiting_room.wake_all()
+        await self.groups.stop()
+        await self._server.drain(DRAIN_PATIENCE_S)
+        if self._metrics_server is not None:
+            self._metrics_server.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.flusher.sync_all()
+        self.flusher.close()
+        self.logs.close()
+        self.cluster.close()
+        if self._lock is not None:
+            self._lock.release()
+
+    def connection_count(self) -> int:
+        return len(self._server)
+
+    def connection_closed(self, client: Client) -> None:
+        """A client's connection is gone: whatever is tied to it ends here."""
+
+    def on_topic_deleted(self, name: str) -> None:
+        self.metrics.topic_gone(name)
+
+    def _run(self, work: object, *, name: str = "") -> None:
+        """Keeps a background task; the broker does not go on without one that dies."""
+        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[arg-type]
+        task.add_done_callback(_report_death)
+        self._tasks.append(task)
+
+
+def _report_death(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (failure := task.exception()) is not None:
+        log.error("background task died", task=task.get_coro(), failure=repr(failure))
+        raise SystemExit(1) from failure

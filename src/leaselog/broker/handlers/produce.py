@@ -1,0 +1,157 @@
+"""Produce (key 0), versions 3 to 13: record batches in, offsets out.
+
+- Topics by name up to v12, by id from v13 (KIP-516). Versions 0 to 2 are advertised and not served: old librdkafka
+  takes their absence for a broker without compression (KAFKA-18659).
+- acks=all answers when the bytes are as safe as the topic's durability promises; acks=1 when they are in the log;
+  acks=0 never, and an error then closes the connection, the only sign such a producer can get.
+- Each partition fails alone. A whole request fails only for acks other than -1, 0, 1.
+- Batches are validated and appended here and now, in the order of the connection; only the sync is waited for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from leaselog.broker.api import Reply, RequestContext, serves
+from leaselog.broker.cluster import is_internal
+from leaselog.broker.partition import Partition
+from leaselog.log import Appended, AppendRefused
+from leaselog.model import ErrorCode
+from leaselog.wire.messages.produce import (
+    BatchIndexAndErrorMessage,
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+    TopicProduceResponse,
+)
+
+ALL, LEADER, NONE = -1, 1, 0
+
+
+class ProducerNotTold(Exception):
+    """An acks=0 produce failed; closing the connection is the answer."""
+
+
+@dataclass(slots=True)
+class _Write:
+    """One partition's part of the request on its way to an answer."""
+
+    topic: str
+    answer: PartitionProduceResponse
+    outcome: asyncio.Future[Appended | AppendRefused] | None = None
+    size_bytes: int = 0
+
+
+@serves(ProduceRequest, versions=(3, 13), kips="KIP-98, 467, 516, 951", advertised_from=0, counts_errors=True)
+def produce(request: ProduceRequest, context: RequestContext) -> Reply:
+    topics: list[TopicProduceResponse] = []
+    writes: list[_Write] = []
+    for topic in request.topic_data:
+        started = [_start(request, topic, data, context) for data in topic.partition_data]
+        writes += started
+        topics.append(
+            TopicProduceResponse(
+                name=topic.name, topic_id=topic.topic_id, partition_responses=[w.answer for w in started]
+            )
+        )
+    response = ProduceResponse(responses=topics)
+    waited_for = [w.outcome for w in writes if w.outcome is not None and not w.outcome.done()]
+    if not waited_for:
+        return _settle(request, writes, response, context)
+    return _answer_when_safe(request, writes, response, context, waited_for)
+
+
+async def _answer_when_safe(
+    request: ProduceRequest,
+    writes: list[_Write],
+    response: ProduceResponse,
+    context: RequestContext,
+    waited_for: list[asyncio.Future[Appended | AppendRefused]],
+) -> ProduceResponse | None:
+    if len(waited_for) == 1:
+        await waited_for[0]
+    else:
+        await asyncio.wait(waited_for)
+    return _settle(request, writes, response, context)
+
+
+def _start(
+    request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData, context: RequestContext
+) -> _Write:
+    """Appends one partition's batches, or says at once why not."""
+    answer = PartitionProduceResponse(index=data.index, base_offset=-1)
+    broker = context.broker
+    name = broker.cluster.topic_name(topic.name, topic.topic_id)
+    write = _Write(name or topic.name, answer)
+    partition = None if name is None else broker.logs.partition(name, data.index)
+    refusal = _refusal(request, topic, name, partition, context)
+    if refusal is not ErrorCode.NONE or partition is None:
+        answer.error_code = refusal
+        return write
+    records = data.records
+    if records is None or not len(records):
+        answer.error_code = ErrorCode.INVALID_RECORD
+        answer.error_message = "The produce request holds no record batch for the partition."
+        return write
+    write.size_bytes = len(records)
+    write.outcome = partition.append(records, now_ms=broker.now_ms(), wait=request.acks == ALL)
+    return write
+
+
+def _refusal(
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    name: str | None,
+    partition: Partition | None,
+    context: RequestContext,
+) -> ErrorCode:
+    if request.acks not in (ALL, LEADER, NONE):
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if request.transactional_id is not None:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if name is None and context.version >= 13:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if name is None or partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if is_internal(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if request.acks == ALL and context.broker.logs.min_insync_replicas(name) > 1:
+        return ErrorCode.NOT_ENOUGH_REPLICAS  # there is one replica, and there are no others to wait for
+    return ErrorCode.NONE
+
+
+def _settle(
+    request: ProduceRequest, writes: list[_Write], response: ProduceResponse, context: RequestContext
+) -> ProduceResponse | None:
+    """Writes every outcome into its answer; all of them are there."""
+    metrics = context.broker.metrics
+    for write in writes:
+        if write.outcome is not None:
+            outcome = write.outcome.result()
+            if isinstance(outcome, Appended):
+                metrics.produced(write.topic, write.size_bytes, outcome.end_offset - outcome.first_offset)
+            _fill(write.answer, outcome)
+        metrics.error(context.api, write.answer.error_code)
+    if request.acks == NONE:
+        failed = next((w.answer for w in writes if w.answer.error_code), None)
+        if failed is not None:
+            raise ProducerNotTold(f"acks=0 produce failed with error {failed.error_code}")
+        return None
+    return response
+
+
+def _fill(answer: PartitionProduceResponse, outcome: Appended | AppendRefused) -> None:
+    if isinstance(outcome, Appended):
+        answer.base_offset = outcome.first_offset
+        answer.log_append_time_ms = outcome.log_append_time_ms
+        answer.log_start_offset = outcome.log_start_offset
+        return
+    answer.error_code = outcome.code
+    answer.error_message = outcome.message
+    answer.record_errors = [
+        BatchIndexAndErrorMessage(batch_index=e.index, batch_index_error_message=e.message)
+        for e in outcome.record_errors
+    ]

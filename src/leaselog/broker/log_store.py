@@ -1,0 +1,205 @@
+"""Every partition of this node: opened at start, made and removed while running, synced and closed at the end.
+
+Owned by the event loop. Syncs run in the flusher's threads; retention and checkpoints run here, a step at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from leaselog.broker.config import TopicConfig
+from leaselog.broker.data_dir import DataDirectory
+from leaselog.broker.flusher import Flusher
+from leaselog.broker.partition import Partition
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.log import (
+    LogConfig,
+    PartitionLog,
+    deleted_directory_name,
+    directory_name,
+    is_deleted_directory,
+    parse_directory_name,
+    remove_tree,
+)
+from leaselog.model import TopicId, TopicPartition
+
+__all__ = ["LogStore", "TopicLogs"]
+
+log = StructuredLog("logs")
+
+
+@dataclass(slots=True)
+class TopicLogs:
+    """One topic's partitions on this node."""
+
+    name: str
+    id: TopicId
+    config: TopicConfig
+    partitions: dict[int, Partition] = field(default_factory=dict)
+
+
+class LogStore:
+    def __init__(
+        self,
+        directory: DataDirectory,
+        flusher: Flusher,
+        *,
+        log_settings: Mapping[str, object],
+        wake: Callable[[Partition], None],
+        now_ms: Callable[[], int],
+    ) -> None:
+        self.directory = directory
+        self._flusher = flusher
+        #: what is not a topic's to set: durability, producer id expiration
+        self._log_settings = log_settings
+        self._wake = wake
+        self._now_ms = now_ms
+        self._topics: dict[str, TopicLogs] = {}
+        #: directories of deleted partitions, and when their files may go
+        self._doomed: list[tuple[int, str]] = []
+        self._clean = False
+        self._recovery_points: Mapping[TopicPartition, int] = {}
+        self._start_offsets: Mapping[TopicPartition, int] = {}
+
+    # -- what there is --------------------------------------------------------------------------------------
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        logs = self._topics.get(topic)
+        return None if logs is None else logs.partitions.get(index)
+
+    def partitions(self) -> Iterator[Partition]:
+        for logs in self._topics.values():
+            yield from logs.partitions.values()
+
+    def topic(self, name: str) -> TopicLogs | None:
+        return self._topics.get(name)
+
+    def min_insync_replicas(self, topic: str) -> int:
+        return self._topics[topic].config.min_insync_replicas
+
+    # -- start and stop -------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Reads what the last broker left; partitions may be opened after this."""
+        self._clean = self.directory.take_clean_marker()
+        self._recovery_points = self.directory.recovery_points()
+        self._start_offsets = self.directory.start_offsets()
+        for name in self.directory.files.names(self.directory.path):
+            if is_deleted_directory(name):
+                self._doomed.append((0, f"{self.directory.path}/{name}"))
+
+    def close(self) -> None:
+        """Closes every log, all of it synced, and leaves word of a clean stop unless a disk failed."""
+        failed = [p for p in self.partitions() if p.log.failure is not None]
+        for partition in self.partitions():
+            if partition.log.failure is None:
+                partition.log.close()
+        self.checkpoint()
+        if not failed:
+            self.directory.leave_clean_marker()
+
+    # -- topics ---------------------------------------------------------------------------------------------
+
+    def open_topic(self, name: str, topic_id: TopicId, count: int, config: TopicConfig) -> None:
+        """Opens the partitions 0 to ``count`` of a topic; those not there yet are made. Raises OSError, UnusableLog."""
+        logs = self._topics.get(name)
+        if logs is None:
+            logs = self._topics[name] = TopicLogs(name, topic_id, config)
+        for index in range(len(logs.partitions), count):
+            logs.partitions[index] = self._open(logs, index)
+
+    def delete_topic(self, name: str) -> None:
+        """Takes the topic away at once; its files are renamed now and removed after `file.delete.delay.ms`."""
+        logs = self._topics.pop(name, None)
+        if logs is None:
+            return
+        for partition in logs.partitions.values():
+            self._flusher.forget(partition)
+            partition.deleted()
+            partition.log.abandon()
+            doomed = f"{self.directory.path}/{deleted_directory_name(partition.name)}"
+            self.directory.files.rename(self._path(partition.name), doomed)
+            self._doomed.append((self._now_ms() + logs.config.file_delete_delay_ms, doomed))
+        self.directory.files.sync_directory(self.directory.path)
+
+    def update_config(self, name: str, config: TopicConfig) -> None:
+        logs = self._topics.get(name)
+        if logs is None:
+            return
+        logs.config = config
+        for partition in logs.partitions.values():
+            partition.log.update_config(self._log_config(config))
+
+    def remove_strays(self, wanted: Iterable[str]) -> None:
+        """Renames away directories of topics that the cluster no longer knows: deleted just before a crash."""
+        known = set(wanted)
+        for name in self.directory.files.names(self.directory.path):
+            partition = parse_directory_name(name)
+            if partition is not None and partition.topic not in known:
+                doomed = f"{self.directory.path}/{deleted_directory_name(partition)}"
+                log.warning("removing a partition of an unknown topic", partition=partition)
+                self.directory.files.rename(f"{self.directory.path}/{name}", doomed)
+                self._doomed.append((self._now_ms(), doomed))
+
+    def _open(self, logs: TopicLogs, index: int) -> Partition:
+        name = TopicPartition(logs.name, index)
+        partition_log = PartitionLog.open(
+            self.directory.files,
+            self._path(name),
+            logs.id,
+            self._log_config(logs.config),
+            now_ms=self._now_ms(),
+            clean=self._clean,
+            recovery_point=self._recovery_points.get(name, 0),
+            start_offset=self._start_offsets.get(name, 0),
+        )
+        return Partition(name, logs.id, partition_log, mark_dirty=self._flusher.mark_dirty, wake=self._wake)
+
+    def _path(self, name: TopicPartition) -> str:
+        return f"{self.directory.path}/{directory_name(name)}"
+
+    def _log_config(self, config: TopicConfig) -> LogConfig:
+        return LogConfig.of({**config.values, **self._log_settings})
+
+    # -- upkeep ---------------------------------------------------------------------------------------------
+
+    async def keep_house(self, retention_check_s: float, checkpoint_s: float) -> None:
+        """Retention, removal of doomed files and checkpoints, until cancelled."""
+        loop = asyncio.get_running_loop()
+        next_retention = loop.time() + retention_check_s
+        while True:
+            await asyncio.sleep(min(checkpoint_s, retention_check_s))
+            self.remove_doomed()
+            if loop.time() >= next_retention:
+                next_retention = loop.time() + retention_check_s
+                await self.apply_retention()
+            self.checkpoint()
+
+    async def apply_retention(self) -> None:
+        for partition in list(self.partitions()):
+            if partition.is_deleted or partition.log.failure is not None:
+                continue
+            before = partition.log.start_offset
+            partition.log.apply_retention(self._now_ms())
+            if partition.log.start_offset != before:
+                log.info("old segments removed", partition=partition.name, start=partition.log.start_offset)
+            await asyncio.sleep(0)
+
+    def remove_doomed(self) -> None:
+        now_ms, waiting = self._now_ms(), []
+        for due_ms, path in self._doomed:
+            if due_ms > now_ms:
+                waiting.append((due_ms, path))
+            else:
+                remove_tree(self.directory.files, path)
+        self._doomed = waiting
+
+    def checkpoint(self) -> None:
+        """Writes down how far each log is safe and where it starts."""
+        partitions = list(self.partitions())
+        self.directory.keep_recovery_points({p.name: p.log.durable_end for p in partitions})
+        self.directory.keep_start_offsets(
+            {p.name: p.log.start_offset for p in partitions if p.log.start_offset}
+        )

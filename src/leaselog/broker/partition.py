@@ -1,0 +1,102 @@
+"""The one door through which the broker reaches the records of a partition.
+
+Reads and writes answer in futures, although a local log needs none to write: one day a remote log may stand behind
+this door, and handlers are not to notice. What may be done at once is done at once, in the order of the calls; a
+future is only waited for when the disk is.
+
+Owned by the event loop. Only a `SyncJob` leaves it, for a thread of the `Flusher`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from leaselog.log import Appended, Durability, Origin, PartitionLog
+from leaselog.model import ErrorCode, Refused, TopicId, TopicPartition
+from leaselog.wire.primitives import Buffer
+
+if TYPE_CHECKING:
+    from leaselog.log import LogRefused
+
+__all__ = ["Partition"]
+
+
+class Partition:
+    """One topic partition on this node, which leads it."""
+
+    def __init__(
+        self,
+        name: TopicPartition,
+        topic_id: TopicId,
+        log: PartitionLog,
+        *,
+        mark_dirty: Callable[[Partition], None],
+        wake: Callable[[Partition], None],
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.log = log
+        #: one broker leads every partition since it was made
+        self.leader_epoch = 0
+        self.is_deleted = False
+        self._mark_dirty = mark_dirty
+        self._wake = wake
+        #: appends that wait for the disk: the end offset that must be durable, ascending
+        self._waiting: deque[tuple[int, asyncio.Future[Appended | LogRefused], Appended]] = deque()
+
+    def append(
+        self, records: Buffer, *, now_ms: int, origin: Origin = Origin.CLIENT, wait: bool = True
+    ) -> asyncio.Future[Appended | LogRefused]:
+        """Appends now; the future says what came of it, once it is durable if ``wait`` and the topic asks for it.
+
+        Several appends may be under way; they become durable in their order.
+        """
+        answer: asyncio.Future[Appended | LogRefused] = asyncio.get_running_loop().create_future()
+        if self.is_deleted:
+            answer.set_result(Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            return answer
+        outcome = self.log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        if isinstance(outcome, Appended):
+            self._mark_dirty(self)
+            synced_first = self.log.config.durability is Durability.FSYNC
+            if not synced_first:
+                self._wake(self)
+            if wait and synced_first and self.log.durable_end < outcome.end_offset:
+                self._waiting.append((outcome.end_offset, answer, outcome))
+                return answer
+        answer.set_result(outcome)
+        return answer
+
+    def synced(self) -> None:
+        """The log's durable end has moved: answers what waited for it and wakes readers."""
+        durable_end = self.log.durable_end
+        while self._waiting and self._waiting[0][0] <= durable_end:
+            _, answer, outcome = self._waiting.popleft()
+            if not answer.done():
+                answer.set_result(outcome)
+        self._wake(self)
+
+    def failed(self, why: str) -> None:
+        """The disk failed: nothing that waits was promised, and nothing more will be."""
+        self._refuse_waiting(Refused(ErrorCode.KAFKA_STORAGE_ERROR, why))
+
+    def deleted(self) -> None:
+        """The topic is gone; whoever waits learns it now."""
+        self.is_deleted = True
+        self._refuse_waiting(Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+    def _refuse_waiting(self, refusal: Refused) -> None:
+        while self._waiting:
+            _, answer, _ = self._waiting.popleft()
+            if not answer.done():
+                answer.set_result(refusal)
+        self._wake(self)
+
+    def check_leader_epoch(self, epoch: int) -> ErrorCode:
+        """Whether a client's idea of the leader epoch (-1: none) is current."""
+        if epoch < 0 or epoch == self.leader_epoch:
+            return ErrorCode.NONE
+        return ErrorCode.FENCED_LEADER_EPOCH if epoch < self.leader_epoch else ErrorCode.UNKNOWN_LEADER_EPOCH

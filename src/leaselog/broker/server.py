@@ -1,0 +1,104 @@
+"""Listens, admits connections within the bounds, closes the idle ones, and ends them all in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from leaselog.broker.connection import Connection
+from leaselog.broker.structured_log import StructuredLog
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["Server"]
+
+#: what one read from a socket may bring; shared by all connections, since each read is used up at once
+RECEIVE_BUFFER_BYTES = 256 * 1024
+ACCEPT_BACKLOG = 1024
+IDLE_SWEEP_S = 5.0
+
+log = StructuredLog("server")
+
+
+class Server:
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.metrics = broker.metrics
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        config = broker.config
+        self.max_frame_bytes = config.socket_request_max_bytes
+        self._max_connections = config.max_connections
+        self._max_connections_per_ip = config.max_connections_per_ip
+        self._idle_s = config.connections_max_idle_ms / 1000
+        self._connections: set[Connection] = set()
+        self._hosts: Counter[str] = Counter()
+        self._ids = itertools.count(1)
+        self._listener: asyncio.Server | None = None
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Accepts connections from now on; the address is told, as port 0 becomes a free one."""
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(
+            lambda: Connection(self), host, port, backlog=ACCEPT_BACKLOG, family=socket.AF_UNSPEC
+        )
+        name = self._listener.sockets[0].getsockname()
+        return name[0], name[1]
+
+    def admit(self, connection: Connection) -> int:
+        """The id of a new connection. One past the bounds is closed at once, with a line in the log."""
+        host = (connection.transport.get_extra_info("peername") or ("?",))[0]
+        sock = connection.transport.get_extra_info("socket")
+        if sock is not None and sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._connections.add(connection)
+        self._hosts[host] += 1
+        self.metrics.connection_accepted()
+        if len(self._connections) > self._max_connections or self._hosts[host] > self._max_connections_per_ip:
+            log.warning("too many connections, closing the newest", client=host, open=len(self._connections))
+            self.metrics.connection_refused()
+            connection.transport.abort()
+        return next(self._ids)
+
+    def dismiss(self, connection: Connection) -> None:
+        if connection in self._connections:
+            self._connections.remove(connection)
+            host = connection.client.host
+            self._hosts[host] -= 1
+            if not self._hosts[host]:
+                del self._hosts[host]
+            self.broker.connection_closed(connection.client)
+
+    async def close_idle(self) -> None:
+        """Closes connections on which nothing has moved for `connections.max.idle.ms`, until cancelled."""
+        while True:
+            await asyncio.sleep(min(IDLE_SWEEP_S, self._idle_s))
+            oldest = self.now() - self._idle_s
+            for connection in list(self._connections):
+                if connection.last_progress < oldest:
+                    log.info(
+                        "closing idle connection", client=connection.client.host, port=connection.client.port
+                    )
+                    connection.transport.abort()
+
+    async def drain(self, patience_s: float) -> None:
+        """Takes no new requests, lets those under way be answered, then closes every connection."""
+        if self._listener is not None:
+            self._listener.close()
+        for connection in list(self._connections):
+            connection.drain()
+        deadline = self.now() + patience_s
+        while self._connections and self.now() < deadline:
+            await asyncio.sleep(0.01)
+        for connection in list(self._connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
