@@ -46,12 +46,10 @@ def read_bounds(text: str, type_: ConfigType, *, nullable: bool) -> Check:
 
 
 def _check_list(name: str, value: Value) -> None:
-    """Kafka 4 takes neither empty nor repeated entries in a list (KIP-1161)."""
+    """Kafka 4 takes no empty entries in a list, and drops repeated ones (KIP-1161): parsing has done that."""
     assert isinstance(value, tuple)
     if any(not entry for entry in value):
         raise ConfigError(f"Configuration '{name}' values must not be empty.")
-    if len(set(value)) != len(value):
-        raise ConfigError(f"Configuration '{name}' values must not be duplicated.")
 
 
 def _anything(name: str, value: Value) -> None:
@@ -81,21 +79,21 @@ def _check_non_empty(name: str, value: Value) -> None:
 def _check_throttled_replicas(name: str, value: Value) -> None:
     assert isinstance(value, tuple)
     if value != ("*",) and not all(re.fullmatch(r"[0-9]+:[0-9]+", entry) for entry in value):
-        raise ConfigError.of_value(
-            name, ",".join(value), "Must be the literal '*' or a list of replicas in the following format: "
-            "[partitionId]:[brokerId],[partitionId]:[brokerId],..."
-        )  # fmt: skip
+        rule = f"{name} must be the literal '*' or a list of replicas in the following format: {_THROTTLED_REPLICAS}"
+        raise ConfigError.of_value(name, f"[{', '.join(value)}]", rule)
 
 
 def _check_offset_reset(name: str, value: Value) -> None:
     strategy, colon, duration = str(value).partition(":")
-    if strategy == "by_duration" and colon:
-        if not _DURATION.fullmatch(duration):
-            raise ConfigError.of_value(
-                name, value, "by_duration needs an ISO-8601 duration of days or time, as P1DT2H"
-            )
-    elif value not in ("latest", "earliest"):
-        raise ConfigError.of_value(name, value, "must be one of latest, earliest, by_duration:PnDTnHnMn.nS")
+    if value in ("latest", "earliest"):
+        return
+    if strategy != "by_duration" or not colon or not _DURATION.fullmatch(duration):
+        # Kafka says it twice: one exception wraps another.
+        rule = (
+            f"Invalid value `{value}` for configuration {name}. "
+            "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+        )
+        raise ConfigError.of_value(name, value, rule)
 
 
 def _read_range(text: str) -> Check | None:
@@ -109,7 +107,10 @@ def _read_range(text: str) -> Check | None:
 
     def check(name: str, value: Value) -> None:
         assert isinstance(value, int | float)
-        if value == exception:
+        if exception is not None:
+            if value != exception and not (low <= value and (high is None or value <= high)):
+                rule = f"Value must be between {low_text} and {high_text} or equal to {exception_text}"
+                raise ConfigError.of_value(name, value, rule)
             return
         if value < low:
             raise ConfigError.of_value(name, value, f"Value must be at least {low_text}")

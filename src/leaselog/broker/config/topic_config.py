@@ -12,7 +12,7 @@ from leaselog.broker.config.synonyms import first_synonym
 from leaselog.broker.config.values import Value
 from leaselog.broker.config.views import Flag, Int, Number, Text, Texts, View
 
-__all__ = ["TopicConfig"]
+__all__ = ["TopicConfig", "check_topic"]
 
 
 class TopicConfig(View):
@@ -52,16 +52,14 @@ class TopicConfig(View):
 
     @classmethod
     def resolve(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> Self:
-        """The config of a topic with these overrides; ConfigError if one is wrong or two contradict."""
+        """The config of a topic with these overrides; ConfigError if one is unknown or wrong."""
         values = {name: _default(name, broker) for name in TOPIC}
         for name, text in overrides.items():
             definition = TOPIC.get(name)
             if definition is None:
                 raise ConfigError(f"Unknown topic config name: {name}")
             values[name] = definition.parse(text)
-        config = cls(values)
-        _check(config, overrides)
-        return config
+        return cls(values)
 
     @property
     def is_compacted(self) -> bool:
@@ -81,7 +79,13 @@ def _default(name: str, broker: BrokerConfig) -> Value:
     return first_synonym(definition.broker_keys, broker.values)
 
 
-def _check(config: TopicConfig, overrides: Mapping[str, str]) -> None:
+def check_topic(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
+    """ConfigError, in Kafka's words, if a topic may not have these overrides.
+
+    Asked when they are set and not when they are read: a later change of the broker's defaults must not make a
+    stored topic unusable.
+    """
+    config = TopicConfig.resolve(broker, overrides)
     if config.min_compaction_lag_ms > config.max_compaction_lag_ms:
         raise ConfigError(
             f"conflict topic config setting min.compaction.lag.ms ({config.min_compaction_lag_ms}) > "

@@ -51,7 +51,8 @@ def parse_value(name: str, type_: ConfigType, text: str) -> Value:
                 raise ConfigError.of_value(name, trimmed, "Not a number of type DOUBLE")
             return float(trimmed)
         case ConfigType.LIST:
-            return tuple(_COMMA.split(trimmed)) if trimmed else ()
+            # A repeated entry counts once (KIP-1161).
+            return tuple(dict.fromkeys(_COMMA.split(trimmed))) if trimmed else ()
         case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD | ConfigType.UNKNOWN:
             return trimmed
         case _:

@@ -1,0 +1,107 @@
+"""What one group runs with: its own values over the broker's, typed, and kept within the broker's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Self
+
+from leaselog.broker.config.broker_config import BrokerConfig
+from leaselog.broker.config.definitions import BROKER, GROUP, Definition
+from leaselog.broker.config.errors import ConfigError
+from leaselog.broker.config.values import ConfigType, Value
+from leaselog.broker.config.views import Flag, Int, Text, View
+
+__all__ = ["GroupConfig", "check_group"]
+
+
+class GroupConfig(View):
+    """Every group key with a value, and attributes for those the broker acts on."""
+
+    table = GROUP
+    documents: ClassVar[dict[str, str]] = {}
+
+    __slots__ = ()
+
+    share_session_timeout_ms = Int("A member silent for this long is fenced.")
+    share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.")
+    share_assignment_interval_ms = Int("The target assignment is computed at most this often.")
+    share_record_lock_duration_ms = Int("How long an acquired record stays with its member.")
+    share_delivery_count_limit = Int("Deliveries of a record before it is archived.")
+    share_partition_max_record_locks = Int("Records in flight in one share partition.")
+    share_auto_offset_reset = Text(
+        "Where a new group starts: latest, earliest, or by_duration:PnDTnHnMn.nS ago."
+    )
+    share_isolation_level = Text("read_committed hides the records of aborted transactions.")
+    share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.")
+
+    @classmethod
+    def resolve(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> Self:
+        """The config of a group. A stored value that the broker's limits have since left outside is moved to the
+        nearest limit, as Kafka does from 4.3: a restart with other limits must not stop a group.
+        """
+        values = group_defaults(broker)
+        for name, text in overrides.items():
+            values[name] = _within_limits(name, GROUP[name].parse(text), broker)
+        return cls(values)
+
+
+def group_defaults(broker: BrokerConfig) -> dict[str, Value]:
+    """What a group has that sets nothing."""
+    return {name: _default(key, broker) for name, key in GROUP.items()}
+
+
+def _default(key: Definition, broker: BrokerConfig) -> Value:
+    if not key.broker_keys:
+        return key.default
+    value = broker.values[key.broker_keys[0]]
+    if isinstance(value, tuple) and key.type is not ConfigType.LIST:
+        return value[0] if value else None  # of the broker's assignors, the first is the group's
+    return value
+
+
+def _limits(name: str, broker: BrokerConfig) -> Iterator[tuple[str, int, bool]]:
+    """The broker keys that limit a group key, with their values; True marks an upper limit."""
+    kind, _, what = name.partition(".")
+    for word, is_upper in (("min", False), ("max", True)):
+        limit = f"group.{kind}.{word}.{what}"
+        if limit not in BROKER:
+            limit = f"group.{kind}.{word}.{what.removeprefix('num.')}"
+        value = broker.values.get(limit)
+        if isinstance(value, int):
+            yield limit, value, is_upper
+
+
+def _within_limits(name: str, value: Value, broker: BrokerConfig) -> Value:
+    if isinstance(value, int):
+        for _, limit, is_upper in _limits(name, broker):
+            value = min(value, limit) if is_upper else max(value, limit)
+    return value
+
+
+def check_group(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
+    """ConfigError, in Kafka's words, for the first value a group may not have under this broker's limits."""
+    for name in overrides:
+        if name not in GROUP:
+            raise ConfigError(f"Unknown group config name: {name}")
+    values = group_defaults(broker)
+    values.update({name: GROUP[name].parse(text) for name, text in overrides.items()})
+    for name in overrides:
+        _check_limits(name, values[name], broker)
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = values[f"{kind}.session.timeout.ms"], values[f"{kind}.heartbeat.interval.ms"]
+        assert isinstance(session, int)
+        assert isinstance(heartbeat, int)
+        if session <= heartbeat:
+            raise ConfigError(f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms")
+    if str(values["errors.deadletterqueue.topic.name"]).startswith("__"):
+        raise ConfigError("errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'")
+
+
+def _check_limits(name: str, value: Value, broker: BrokerConfig) -> None:
+    assert value is None or isinstance(value, bool | int | str | tuple)
+    for limit, bound, is_upper in _limits(name, broker):
+        assert isinstance(value, int), f"{limit} limits {name}, so both are INTs"
+        if is_upper and value > bound:
+            raise ConfigError(f"{name} must be less than or equal to {limit}")
+        if not is_upper and value < bound:
+            raise ConfigError(f"{name} must be greater than or equal to {limit}")
