@@ -325,8 +325,11 @@ class _EncoderSource(_Source):
         code = [" tags = []"]
         for field in self.tagged:
             inner = _tagged_encoder(self.kind, field, self.version)
-            default = self.name("default", field.default)
-            code.append(f" if m.{field.name} != {default} and m.{field.name} is not None:")
+            if field.array:
+                code.append(f" if m.{field.name}:")
+            else:
+                default = self.name("default", field.default)
+                code.append(f" if m.{field.name} is not None and m.{field.name} != {default}:")
             code.append(f"  x = {self.name('tag', inner)}(m)")
             code.append(f"  tags.append(uvarint({field.tag}) + uvarint(len(x)) + x)")
         return [*code, " out += uvarint(len(tags))", " for x in tags: out += x"]
