@@ -12,11 +12,9 @@ from leaselog.broker.config.properties import parse_properties
 from leaselog.broker.config.resources import (
     Alteration,
     AlterOp,
-    ConfigChange,
     ConfigEntry,
     ConfigSource,
     Resource,
-    ResourceType,
     Synonym,
 )
 from leaselog.broker.config.topic_config import TopicConfig
@@ -25,14 +23,12 @@ __all__ = [
     "AlterOp",
     "Alteration",
     "BrokerConfig",
-    "ConfigChange",
     "ConfigEntry",
     "ConfigError",
     "ConfigSource",
     "Configuration",
     "GroupConfig",
     "Resource",
-    "ResourceType",
     "Synonym",
     "TopicConfig",
     "parse_properties",

@@ -64,7 +64,7 @@ def _ordered_pairs() -> Iterator[tuple[str, str]]:
 def _check_times(values: Mapping[str, Value]) -> None:
     retention = first_synonym(broker_synonyms("log.retention.ms"), values)
     if retention == 0:
-        raise ConfigError("log.retention.ms must be unlimited (-1) or, equal or greater than 1")
+        raise ConfigError("log.retention.ms must be unlimited (-1) or, greater than or equal to 1")
     roll = first_synonym(broker_synonyms("log.roll.ms"), values)
     if not isinstance(roll, int) or roll < 1:
         raise ConfigError("log.roll.ms must be greater than or equal to 1")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from leaselog.broker.config.definitions import BROKER, GROUP, TOPIC, Definition
-from leaselog.broker.config.resources import Alteration, AlterOp, Resource, ResourceType
+from leaselog.broker.config.resources import Alteration, AlterOp, Resource
 from leaselog.broker.config.values import ConfigType, format_value
+from leaselog.coordination.cluster_records import ResourceType
 from leaselog.model import ErrorCode, Refused
 
 __all__ = ["altered", "check_shape", "replaced"]

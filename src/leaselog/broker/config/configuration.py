@@ -1,12 +1,14 @@
 """The one door to configuration while the broker runs: what holds now, what may change, what to tell who asks.
 
-``alter`` and ``replace`` decide and change nothing; what they return is stored first and then replayed. Views are
-made on first use after a change and shared by everybody until the next.
+The values themselves are the cluster shard's, which changes only by replaying stored records; this reads them.
+``alter`` and ``replace`` decide and change nothing: what they return is stored and replayed there, and then told here
+with ``changed``. Views are made on first use after a change and shared by everybody until the next.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from leaselog.broker.config.broker_config import BrokerConfig
 from leaselog.broker.config.changes import altered, check_shape, replaced
@@ -22,13 +24,17 @@ from leaselog.broker.config.describe import (
 from leaselog.broker.config.dynamic_broker import check_dynamic_broker
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.group_config import GroupConfig, check_group
-from leaselog.broker.config.resources import Alteration, ConfigChange, ConfigEntry, Resource, ResourceType
-from leaselog.broker.config.state import ConfigState
+from leaselog.broker.config.resources import Alteration, ConfigEntry, Resource
 from leaselog.broker.config.topic_config import TopicConfig, check_topic
+from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.model import ErrorCode, Refused
 
 __all__ = ["Configuration"]
 
+#: (resource type, name) to texts by key: the cluster shard's ``configs``, read live
+Stored = Mapping[tuple[int, str], Mapping[str, str]]
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 #: KRaft stores a value's length in 16 bits
 _MAX_VALUE_CHARS = 32767
 
@@ -40,9 +46,9 @@ class Configuration:
     next time.
     """
 
-    def __init__(self, static: BrokerConfig) -> None:
+    def __init__(self, static: BrokerConfig, stored: Stored) -> None:
         self._static = static
-        self._state = ConfigState()
+        self._stored = stored
         self._this_broker = Resource(ResourceType.BROKER, str(static.node_id))
         self._all_brokers = Resource(ResourceType.BROKER, "")
         self._broker = static
@@ -52,6 +58,7 @@ class Configuration:
         self._default_group: GroupConfig | None = None
         #: why stored broker values are ignored: the properties file has changed since, and they contradict it
         self.ignored_dynamic: str | None = None
+        self._lay_over_broker()
 
     # What holds.
 
@@ -62,7 +69,7 @@ class Configuration:
 
     def topic(self, name: str) -> TopicConfig:
         """A topic's values now. A topic that sets nothing, or does not exist, has the broker's."""
-        overrides = self._state.of(Resource(ResourceType.TOPIC, name))
+        overrides = self.overrides(Resource(ResourceType.TOPIC, name))
         if not overrides:
             if self._default_topic is None:
                 self._default_topic = TopicConfig.resolve(self._broker, {})
@@ -73,7 +80,7 @@ class Configuration:
 
     def group(self, group_id: str) -> GroupConfig:
         """A group's values now. A group that sets nothing, or does not exist, has the broker's."""
-        overrides = self._state.of(Resource(ResourceType.GROUP, group_id))
+        overrides = self.overrides(Resource(ResourceType.GROUP, group_id))
         if not overrides:
             if self._default_group is None:
                 self._default_group = GroupConfig.resolve(self._broker, {})
@@ -84,17 +91,17 @@ class Configuration:
 
     def overrides(self, resource: Resource) -> Mapping[str, str]:
         """What is set on the resource itself, as texts: a live view, for reading at once."""
-        return self._state.of(resource)
+        return self._stored.get(resource, _NOTHING)
 
     def resources(self) -> list[Resource]:
         """Every resource with a dynamic value."""
-        return list(self._state.resources())
+        return [Resource(ResourceType(type_), name) for type_, name in self._stored]
 
     # What may change.
 
     def alter(
         self, resource: Resource, alterations: Sequence[Alteration]
-    ) -> tuple[ConfigChange, ...] | Refused:
+    ) -> tuple[ConfigChanged, ...] | Refused:
         """The changes that carry out all the alterations, or one refusal for all of them.
 
         Asks for nothing but the keys: whether a topic exists is the caller's to know.
@@ -102,49 +109,52 @@ class Configuration:
         refusal = check_shape(resource, alterations)
         if refusal is not None:
             return refusal
-        current = self._state.of(resource)
+        current = self.overrides(resource)
         wanted = altered(resource, current, alterations)
         return wanted if isinstance(wanted, Refused) else self._changes(resource, current, wanted)
 
     def replace(
         self, resource: Resource, values: Sequence[tuple[str, str | None]]
-    ) -> tuple[ConfigChange, ...] | Refused:
+    ) -> tuple[ConfigChanged, ...] | Refused:
         """The changes that leave the resource with exactly these values: the old AlterConfigs."""
-        current = self._state.of(resource)
+        current = self.overrides(resource)
         wanted = replaced(resource, current, values)
         return wanted if isinstance(wanted, Refused) else self._changes(resource, current, wanted)
 
-    def new_topic(
-        self, name: str, values: Sequence[tuple[str, str | None]]
-    ) -> tuple[ConfigChange, ...] | Refused:
-        """The changes that give a topic about to be created its values."""
+    def new_topic(self, name: str, values: Sequence[tuple[str, str | None]]) -> dict[str, str] | Refused:
+        """The values a topic about to be created would have, or why it may not have them."""
         missing = [key for key, text in values if text is None]
         if missing:
             return Refused(
                 ErrorCode.INVALID_CONFIG, f"Null value not supported for topic configs: {','.join(missing)}"
             )
         # Of a key that comes twice the last one counts: CreateTopics does not refuse it.
-        return self.replace(Resource(ResourceType.TOPIC, name), list(dict(values).items()))
+        wanted = {key: text for key, text in values if text is not None}
+        return self._check(Resource(ResourceType.TOPIC, name), wanted) or wanted
+
+    def describe_new_topic(self, values: Mapping[str, str]) -> list[ConfigEntry]:
+        """What CreateTopics answers: the topic's keys as they will be, before anything is stored."""
+        return topic_entries(TopicConfig.resolve(self._broker, values), values, self._places())
 
     def _changes(
         self, resource: Resource, current: Mapping[str, str], wanted: Mapping[str, str | None]
-    ) -> tuple[ConfigChange, ...] | Refused:
+    ) -> tuple[ConfigChanged, ...] | Refused:
         after = {key: text for key, text in {**current, **wanted}.items() if text is not None}
-        if any(text is not None and len(text) > _MAX_VALUE_CHARS for text in wanted.values()):
+        refusal = self._check(resource, after)
+        if refusal is not None:
+            return refusal
+        return tuple(
+            ConfigChanged(*resource, key, text) for key, text in wanted.items() if current.get(key) != text
+        )
+
+    def _check(self, resource: Resource, values: Mapping[str, str]) -> Refused | None:
+        """A refusal, or None if the resource may have exactly these values."""
+        if any(len(text) > _MAX_VALUE_CHARS for text in values.values()):
             return Refused(
                 ErrorCode.INVALID_CONFIG,
                 "The configuration value cannot be added because it exceeds the maximum value size of "
                 f"{_MAX_VALUE_CHARS} bytes.",
             )
-        refusal = self._check(resource, after)
-        if refusal is not None:
-            return refusal
-        return tuple(
-            ConfigChange(resource, key, text) for key, text in wanted.items() if current.get(key) != text
-        )
-
-    def _check(self, resource: Resource, values: Mapping[str, str]) -> Refused | None:
-        """A refusal, or None if the resource may have exactly these values."""
         try:
             match resource.type:
                 case ResourceType.BROKER:
@@ -166,34 +176,28 @@ class Configuration:
         try:
             check_dynamic_broker(values, per_broker=bool(resource.name))
             if resource.name:
-                self._static.overridden(self._state.of(self._all_brokers), values)
+                self._static.overridden(self.overrides(self._all_brokers), values)
             else:
-                self._static.overridden(values, self._state.of(self._this_broker))
+                self._static.overridden(values, self.overrides(self._this_broker))
         except ConfigError as bad:
             return Refused(ErrorCode.INVALID_REQUEST, str(bad))
         return None
 
     # What happened.
 
-    def replay(self, changes: Iterable[ConfigChange]) -> None:
-        """Applies stored changes."""
+    def changed(self, changes: Iterable[ConfigChanged]) -> None:
+        """The shard has replayed these changes: views of what they touch are made anew."""
         is_broker_changed = False
         for change in changes:
-            self._state.replay(change)
-            is_broker_changed |= change.resource.type is ResourceType.BROKER
-            self._topics.pop(change.resource.name, None)
-            self._groups.pop(change.resource.name, None)
+            is_broker_changed |= change.resource_type == ResourceType.BROKER
+            self._topics.pop(change.resource_name, None)
+            self._groups.pop(change.resource_name, None)
         if is_broker_changed:
             self._lay_over_broker()
 
-    def forget_topic(self, name: str) -> None:
-        """A topic is gone, and what was set on it."""
-        self._state.forget(Resource(ResourceType.TOPIC, name))
+    def topic_removed(self, name: str) -> None:
+        """The shard has replayed the end of a topic."""
         self._topics.pop(name, None)
-
-    def snapshot(self) -> tuple[ConfigChange, ...]:
-        """The records that rebuild everything dynamic."""
-        return tuple(self._state.changes())
 
     def _lay_over_broker(self) -> None:
         self._topics.clear()
@@ -201,7 +205,7 @@ class Configuration:
         self._default_topic = self._default_group = None
         try:
             self._broker = self._static.overridden(
-                self._state.of(self._all_brokers), self._state.of(self._this_broker)
+                self.overrides(self._all_brokers), self.overrides(self._this_broker)
             )
             self.ignored_dynamic = None
         except ConfigError as bad:
@@ -212,10 +216,8 @@ class Configuration:
 
     def describe(self, resource: Resource) -> list[ConfigEntry]:
         """Every key of a resource, by name. Not for loggers; whether a topic exists is the caller's to know."""
-        overrides = self._state.of(resource)
-        places = Places(
-            self._state.of(self._this_broker), self._state.of(self._all_brokers), self._static.originals
-        )
+        overrides = self.overrides(resource)
+        places = self._places()
         match resource.type:
             case ResourceType.TOPIC:
                 return topic_entries(self.topic(resource.name), overrides, places)
@@ -229,3 +231,8 @@ class Configuration:
                 return client_metrics_entries(overrides)
             case _:
                 raise ValueError(f"{resource.type.name} is not described here")
+
+    def _places(self) -> Places:
+        return Places(
+            self.overrides(self._this_broker), self.overrides(self._all_brokers), self._static.originals
+        )

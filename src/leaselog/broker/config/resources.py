@@ -7,31 +7,23 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from leaselog.broker.config.values import ConfigType
+from leaselog.coordination.cluster_records import ResourceType
 
 __all__ = [
     "AlterOp",
     "Alteration",
-    "ConfigChange",
     "ConfigEntry",
     "ConfigSource",
     "Resource",
-    "ResourceType",
     "Synonym",
 ]
 
 
-class ResourceType(IntEnum):
-    """The wire's numbers."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
 class Resource(NamedTuple):
-    """One thing with a configuration. A broker without a name is the default of all brokers."""
+    """One thing with a configuration; as a tuple, the key of the cluster shard's configs.
+
+    A broker without a name is the default of all brokers.
+    """
 
     type: ResourceType
     name: str
@@ -52,16 +44,6 @@ class Alteration:
 
     key: str
     op: AlterOp
-    value: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class ConfigChange:
-    """What happened to one key: the record that is stored and replayed. KRaft's ConfigRecord."""
-
-    resource: Resource
-    key: str
-    #: None removes the key
     value: str | None
 
 

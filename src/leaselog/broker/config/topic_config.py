@@ -43,6 +43,9 @@ class TopicConfig(View):
     message_timestamp_before_max_ms = Int("How old a producer's timestamp may be.")
     message_timestamp_after_max_ms = Int("How far ahead a producer's timestamp may be.")
     compression_type = Text("The codec of stored batches; producer keeps what came.")
+    compression_gzip_level = Int("The level of gzip, where the broker compresses.")
+    compression_lz4_level = Int("The level of lz4, where the broker compresses.")
+    compression_zstd_level = Int("The level of zstd, where the broker compresses.")
     min_insync_replicas = Int("Replicas that must have a write before acks=all answers.")
     delete_retention_ms = Int("A tombstone stays this long in a compacted topic.")
     min_cleanable_dirty_ratio = Number("A log is compacted when this part of it is new.")
@@ -60,6 +63,12 @@ class TopicConfig(View):
                 raise ConfigError(f"Unknown topic config name: {name}")
             values[name] = definition.parse(text)
         return cls(values)
+
+    @property
+    def log_settings(self) -> dict[str, Value]:
+        """The values for the log: as they are, but for Kafka's internal key that allows segments below 1 MiB."""
+        small = self.values["internal.segment.bytes"]
+        return {**self.values, "segment.bytes": self.segment_bytes if small is None else small}
 
     @property
     def is_compacted(self) -> bool:
