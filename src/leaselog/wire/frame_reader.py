@@ -60,7 +60,9 @@ class FrameReader:
             self._frame = None
             return [frame]
         if self._filled == len(frame):
-            frame.extend(bytes(min(len(frame), self._size - len(frame))))
+            # A new buffer, as the event loop may still hold a view of the full one, which then cannot grow.
+            self._frame = bytearray(min(2 * len(frame), self._size))
+            self._frame[: self._filled] = frame
         return []
 
     def _advance_head(self, count: int) -> list[bytearray]:
