@@ -1,0 +1,54 @@
+"""The segment log: append, read, sync, recover, forget, compact. Synchronous; the disk only through ``Files``.
+
+Knows nothing of requests, groups or time: the caller says what time it is, and decides on which thread a
+``SyncJob`` runs. Layout and file formats are Apache Kafka's.
+"""
+
+from leaselog.log._intake import AppendRefused, Origin, RecordError
+from leaselog.log.checkpoints import format_offsets, parse_offsets
+from leaselog.log.config import Durability, LogConfig
+from leaselog.log.files import File, Files, OsFiles, read_whole, remove_tree, replace_whole
+from leaselog.log.layout import (
+    deleted_directory_name,
+    directory_name,
+    is_deleted_directory,
+    parse_directory_name,
+)
+from leaselog.log.memory_files import MemoryFiles
+from leaselog.log.open_segments import OpenSegments
+from leaselog.log.partition_log import Appended, PartitionLog
+from leaselog.log.recovery import UnusableLog
+from leaselog.log.retention import DeleteWork, SegmentInfo
+from leaselog.log.segment import FileSlice
+from leaselog.log.sync_job import SyncJob
+from leaselog.log.timestamps import FoundOffset
+
+__all__ = [
+    "AppendRefused",
+    "Appended",
+    "DeleteWork",
+    "Durability",
+    "File",
+    "FileSlice",
+    "Files",
+    "FoundOffset",
+    "LogConfig",
+    "MemoryFiles",
+    "OpenSegments",
+    "Origin",
+    "OsFiles",
+    "PartitionLog",
+    "RecordError",
+    "SegmentInfo",
+    "SyncJob",
+    "UnusableLog",
+    "deleted_directory_name",
+    "directory_name",
+    "format_offsets",
+    "is_deleted_directory",
+    "parse_directory_name",
+    "parse_offsets",
+    "read_whole",
+    "remove_tree",
+    "replace_whole",
+]

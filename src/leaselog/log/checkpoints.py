@@ -1,0 +1,76 @@
+"""The small text files beside the segments, in Kafka's formats. Text in, values out; the disk is elsewhere.
+
+    leader-epoch-checkpoint                    version, count, then "epoch start_offset" lines
+    *-offset-checkpoint (in the data dir)      version, count, then "topic partition offset" lines
+    partition.metadata                         "version: 0" and "topic_id: <base64>"
+
+A file that does not read as such raises ``ValueError``: all of them can be made again from the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from uuid import UUID
+
+from leaselog.log.layout import topic_id_from_text, topic_id_to_text
+from leaselog.model import TopicId, TopicPartition
+
+__all__ = [
+    "format_epochs",
+    "format_metadata",
+    "format_offsets",
+    "parse_epochs",
+    "parse_metadata",
+    "parse_offsets",
+]
+
+
+def format_epochs(epochs: Iterable[tuple[int, int]]) -> bytes:
+    return _format(f"{epoch} {start}" for epoch, start in epochs)
+
+
+def parse_epochs(data: bytes) -> list[tuple[int, int]]:
+    epochs = [(int(epoch), int(start)) for epoch, start in _parse(data, fields=2)]
+    if any(b[0] <= a[0] or b[1] <= a[1] for a, b in pairwise(epochs)):
+        raise ValueError(f"leader epochs {epochs}, expected both columns to rise")
+    return epochs
+
+
+def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
+    return _format(
+        f"{partition.topic} {partition.partition} {offset}" for partition, offset in offsets.items()
+    )
+
+
+def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
+    lines = _parse(data, fields=3)
+    return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in lines}
+
+
+def format_metadata(topic_id: UUID) -> bytes:
+    return f"version: 0\ntopic_id: {topic_id_to_text(topic_id)}".encode()
+
+
+def parse_metadata(data: bytes) -> TopicId:
+    pairs = dict(line.split(": ", 1) for line in data.decode().splitlines() if line)
+    if pairs.get("version") != "0" or "topic_id" not in pairs:
+        raise ValueError(f"partition metadata {data!r}, expected version 0 and a topic id")
+    return topic_id_from_text(pairs["topic_id"])
+
+
+def _format(lines: Iterable[str]) -> bytes:
+    entries = list(lines)
+    return "".join(f"{line}\n" for line in ("0", str(len(entries)), *entries)).encode()
+
+
+def _parse(data: bytes, *, fields: int) -> list[list[str]]:
+    lines = data.decode().splitlines()
+    if len(lines) < 2 or lines[0] != "0" or int(lines[1]) != len(lines) - 2:
+        raise ValueError(
+            f"checkpoint {lines[:2]} with {len(lines)} lines, expected version 0 and the count of the rest"
+        )
+    entries = [line.split() for line in lines[2:]]
+    if any(len(entry) != fields for entry in entries):
+        raise ValueError(f"checkpoint entries {entries}, expected {fields} fields each")
+    return entries

@@ -1,0 +1,183 @@
+"""The one door to the disk: what the log asks of a file system, and the real one.
+
+Every operation that can fail raises ``OSError``. Nothing is durable until it is asked for: a file's bytes by
+``sync``, a directory's names (files made, renamed, removed) by ``sync_directory``. There is no buffering
+here; a write is one system call.
+
+Three implementations keep one contract (tests/contract/test_files.py): ``OsFiles``, ``MemoryFiles`` and the
+test kit's ``SimDisk``.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+from typing import Protocol, runtime_checkable
+
+__all__ = ["Buffer", "File", "Files", "OsFiles", "read_whole", "remove_tree", "replace_whole"]
+
+Buffer = bytes | bytearray | memoryview
+
+
+@runtime_checkable
+class File(Protocol):
+    """An open file. Closed by ``close`` or when the last reference goes, whichever comes first."""
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        """At most ``size_bytes`` from ``position``; fewer only where the file ends."""
+
+    def write_at(self, position: int, data: Buffer) -> None:
+        """All of ``data`` at ``position``. After an ``OSError`` any part of it may have been written."""
+
+    def truncate(self, size_bytes: int) -> None: ...
+
+    def size_bytes(self) -> int: ...
+
+    def sync(self) -> None:
+        """Return once the bytes, and the size, survive a power cut. The only operation another thread may call."""
+
+    def close(self) -> None: ...
+
+    def fileno(self) -> int | None:
+        """The descriptor, for sendfile; None where there is none."""
+
+
+@runtime_checkable
+class Files(Protocol):
+    """A file system. Paths are absolute or relative strings with "/" between the parts."""
+
+    def open(self, path: str, *, writable: bool = False, create: bool = False) -> File: ...
+
+    def names(self, directory: str) -> list[str]:
+        """The names in a directory, sorted."""
+
+    def exists(self, path: str) -> bool: ...
+
+    def size_bytes(self, path: str) -> int: ...
+
+    def make_directory(self, path: str) -> None:
+        """Make it, and what is above it; an existing one is fine."""
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file or a directory; a file at ``target`` is replaced in one step."""
+
+    def remove(self, path: str) -> None: ...
+
+    def remove_directory(self, path: str) -> None:
+        """Remove an empty directory."""
+
+    def sync_directory(self, path: str) -> None: ...
+
+
+def read_whole(files: Files, path: str) -> bytes:
+    """A small file's bytes: a checkpoint, an index. Never a segment."""
+    file = files.open(path)
+    try:
+        return file.read_at(0, file.size_bytes())
+    finally:
+        file.close()
+
+
+def replace_whole(files: Files, path: str, data: bytes) -> File:
+    """Put ``data`` in place of what ``path`` held, all or nothing for a reader of a running system.
+
+    Not yet durable: the open file comes back so that the caller can sync it, and the directory, when it suits.
+    A power cut before that may leave the old file, the new one or an empty one.
+    """
+    temporary = path + ".tmp"
+    file = files.open(temporary, writable=True, create=True)
+    file.truncate(0)
+    file.write_at(0, data)
+    files.rename(temporary, path)
+    return file
+
+
+def remove_tree(files: Files, directory: str) -> None:
+    """Remove a partition's directory and the files in it. Directories inside are not expected and refuse."""
+    for name in files.names(directory):
+        files.remove(f"{directory}/{name}")
+    files.remove_directory(directory)
+
+
+class _OsFile:
+    __slots__ = ("_fd",)
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+
+    def read_at(self, position: int, size_bytes: int) -> bytes:
+        return os.pread(self._fd, size_bytes, position)
+
+    def write_at(self, position: int, data: Buffer) -> None:
+        written = os.pwrite(self._fd, data, position)
+        if written == len(data):
+            return
+        # Short writes come from a full disk or a signal; the next one says which.
+        rest = memoryview(data)[written:]
+        while rest:
+            position += written
+            written = os.pwrite(self._fd, rest, position)
+            rest = rest[written:]
+
+    def truncate(self, size_bytes: int) -> None:
+        os.ftruncate(self._fd, size_bytes)
+
+    def size_bytes(self) -> int:
+        return os.fstat(self._fd).st_size
+
+    def sync(self) -> None:
+        if sys.platform == "darwin":
+            fcntl.fcntl(self._fd, fcntl.F_FULLFSYNC)  # fsync alone stops at the drive's cache there
+        else:
+            os.fdatasync(self._fd)
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def fileno(self) -> int | None:
+        return self._fd
+
+    def __del__(self) -> None:
+        # A slice on its way out to a socket may outlive the segment that opened the file.
+        self.close()
+
+
+class OsFiles:
+    """The operating system's files."""
+
+    def open(self, path: str, *, writable: bool = False, create: bool = False) -> File:
+        flags = os.O_RDWR if writable else os.O_RDONLY
+        if create:
+            flags |= os.O_CREAT
+        return _OsFile(os.open(path, flags | os.O_CLOEXEC, 0o644))
+
+    def names(self, directory: str) -> list[str]:
+        return sorted(os.listdir(directory))
+
+    def exists(self, path: str) -> bool:
+        return os.path.exists(path)
+
+    def size_bytes(self, path: str) -> int:
+        return os.stat(path).st_size
+
+    def make_directory(self, path: str) -> None:
+        os.makedirs(path, exist_ok=True)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def remove(self, path: str) -> None:
+        os.remove(path)
+
+    def remove_directory(self, path: str) -> None:
+        os.rmdir(path)
+
+    def sync_directory(self, path: str) -> None:
+        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)

@@ -1,0 +1,425 @@
+"""One partition's log: the door through which the broker appends, reads, syncs and forgets.
+
+Owned by one thread. Three things may leave it: a ``SyncJob`` to be run, a ``FileSlice`` to be sent, and a
+cleaning job, which reads sealed segments and writes files of its own. Their outcome comes back as a call
+here.
+
+The offsets, in order:
+
+    start_offset <= high_watermark <= end_offset     what readers may see
+    durable_end <= end_offset                        what a power cut leaves; the recovery point
+
+With ``Durability.FSYNC`` the high watermark is the durable end; otherwise it is the end.
+
+A failed write or sync ends the log's life as a writer: ``failure`` says why, every later append is refused, and
+what was written before stays readable. Only a reopen, which recovers, makes it whole.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from leaselog.log._intake import AppendRefused, Origin, take_in
+from leaselog.log.checkpoints import format_epochs
+from leaselog.log.config import Durability, LogConfig
+from leaselog.log.files import File, Files, replace_whole
+from leaselog.log.layout import EPOCHS, METADATA
+from leaselog.log.open_segments import OpenSegments
+from leaselog.log.recovery import Loaded, load
+from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
+from leaselog.log.segment import FileSlice, Segment
+from leaselog.log.sync_job import SyncJob
+from leaselog.log.timestamps import FoundOffset, first_at_or_after, largest_timestamp
+from leaselog.model import ErrorCode, Refused, TopicId
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.primitives import Buffer
+from leaselog.wire.record_batch import BatchHeader
+
+__all__ = ["AppendRefused", "Appended", "Origin", "PartitionLog"]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """Where records went. They are as safe as the topic asks for once ``high_watermark`` reaches ``end_offset``."""
+
+    first_offset: int
+    end_offset: int
+    #: -1 unless the topic takes the log's time
+    log_append_time_ms: int
+    log_start_offset: int
+    #: the producer sent them before, and this is where they went then
+    is_duplicate: bool = False
+
+
+class PartitionLog:
+    """Make one with ``open``. Attributes are to be read, not set."""
+
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        config: LogConfig,
+        loaded: Loaded,
+        start_offset: int,
+        opened: OpenSegments,
+    ) -> None:
+        self.config = config
+        self.directory = directory
+        #: why nothing can be written any more
+        self.failure: OSError | None = None
+        self._files = files
+        self._opened = opened
+        #: at least one, without gaps between them; only the last takes appends
+        self._segments = loaded.segments
+        self._epochs = loaded.epochs
+        self.start_offset = max(start_offset, self._segments[0].base_offset)
+        self.durable_end = self.end_offset
+        #: what the next sync job is to take besides the active segment
+        self._unsynced_files: list[File] = []
+        self._unsynced_paths: dict[str, None] = {}
+        self._unsynced_directories: dict[str, None] = {}
+        self._syncing: SyncJob | None = None
+        if loaded.is_new:
+            self._unsynced_paths[f"{directory}/{METADATA}"] = None
+            self._unsynced_directories = {directory: None, directory.rpartition("/")[0]: None}
+
+    @classmethod
+    def open(
+        cls,
+        files: Files,
+        directory: str,
+        topic_id: TopicId,
+        config: LogConfig,
+        *,
+        now_ms: int,
+        clean: bool,
+        recovery_point: int = 0,
+        start_offset: int = 0,
+        opened: OpenSegments | None = None,
+    ) -> PartitionLog:
+        """Open the partition in ``directory``, or make it, recovering unless the last stop was ``clean``.
+
+        ``recovery_point`` and ``start_offset`` are what the data directory's checkpoints say; a ``start_offset``
+        beyond the end is ignored. Pass one ``opened`` to all logs of a broker so that they share its bound.
+        Raises ``UnusableLog`` if the directory is another topic's, ``OSError`` if the disk refuses.
+        """
+        opened = OpenSegments() if opened is None else opened
+        loaded = load(
+            files,
+            directory,
+            topic_id,
+            config,
+            now_ms=now_ms,
+            clean=clean,
+            recovery_point=recovery_point,
+            start_offset=start_offset,
+            opened=opened,
+        )
+        return cls(files, directory, config, loaded, start_offset, opened)
+
+    # -- the offsets ------------------------------------------------------------------------------------
+
+    @property
+    def end_offset(self) -> int:
+        """The next offset to be given."""
+        return self._active.end_offset
+
+    @property
+    def high_watermark(self) -> int:
+        """One past the last offset a reader may see. Never goes back."""
+        return self.durable_end if self.config.durability is Durability.FSYNC else self.end_offset
+
+    @property
+    def _active(self) -> Segment:
+        return self._segments[-1]
+
+    # -- appending --------------------------------------------------------------------------------------
+
+    def append(
+        self,
+        records: bytearray | memoryview,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+    ) -> Appended | AppendRefused:
+        """Validate batches, give them their offsets in the buffer itself, and write them. All of them or none.
+
+        The buffer must be writable and is the log's from here on. A failed write refuses with
+        KAFKA_STORAGE_ERROR and sets ``failure``.
+        """
+        if self.failure is not None:
+            return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {self.failure}")
+        try:
+            headers = take_in(records, self.end_offset, leader_epoch)
+        except DecodeError as error:
+            return AppendRefused(ErrorCode.CORRUPT_MESSAGE, str(error))
+        first_offset = self.end_offset
+        try:
+            self._write(records, headers, now_ms)
+        except OSError as error:
+            self._fail(error)
+            return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {error}")
+        return Appended(first_offset, self.end_offset, -1, self.start_offset)
+
+    def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> None:
+        config, active = self.config, self._active
+        end_offset, timestamp = headers[-1].end_offset, max(header.max_timestamp for header in headers)
+        has_room = active.has_room(
+            len(data), end_offset, limit_bytes=config.segment_bytes, index_bytes=config.segment_index_bytes
+        )
+        if active.size_bytes and (not has_room or active.age_ms(timestamp, now_ms) > config.segment_ms):
+            self.roll(now_ms)
+        self._active.append(data, headers, interval_bytes=config.index_interval_bytes)
+        if headers[-1].leader_epoch > self._epochs.latest:
+            self._assign_epochs(headers)
+
+    def roll(self, now_ms: int) -> None:
+        """Seal the active segment and begin the next. Raises ``OSError``."""
+        base_offset = self.end_offset
+        self._unsynced_files += self._active.seal()
+        segment = Segment(
+            self._files,
+            self.directory,
+            base_offset,
+            size_bytes=0,
+            end_offset=base_offset,
+            created_ms=now_ms,
+            opened=self._opened,
+        )
+        segment.create()
+        self._segments.append(segment)
+        self._unsynced_directories[self.directory] = None
+
+    def _fail(self, error: OSError) -> None:
+        self.failure = error
+        # What the write left behind would be cut off at the next open anyway; a reader of the file is spared it.
+        with suppress(OSError):
+            self._active.cut_back()
+
+    def assign_epoch(self, epoch: int) -> None:
+        """``epoch`` leads from the log's end on."""
+        self._keep_epochs(self._epochs.assign(epoch, self.end_offset))
+
+    def _assign_epochs(self, headers: Sequence[BatchHeader]) -> None:
+        assigned = [self._epochs.assign(header.leader_epoch, header.base_offset) for header in headers]
+        self._keep_epochs(any(assigned))
+
+    def _keep_epochs(self, is_changed: bool) -> None:
+        if not is_changed:
+            return
+        path = f"{self.directory}/{EPOCHS}"
+        try:
+            replace_whole(self._files, path, format_epochs(self._epochs.entries()))
+        except OSError as error:
+            self._fail(error)
+        self._unsynced_paths[path] = self._unsynced_directories[self.directory] = None
+
+    def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
+        """(epoch, end offset) as OffsetsForLeaderEpoch answers them; (-1, -1) for one this log has not seen."""
+        return self._epochs.end_offset(epoch, self.end_offset)
+
+    # -- making it durable ------------------------------------------------------------------------------
+
+    def pending_sync(self) -> SyncJob | None:
+        """What to sync next, or None: nothing new, or a job is under way, or the log failed.
+
+        ``job.run()`` may run on any thread. Its outcome comes back as ``synced`` or ``sync_failed``. In ``os``
+        mode there is a job only for sealed segments, and after `flush.messages`.
+        """
+        if self._syncing is not None or self.failure is not None:
+            return None
+        flushes_all = self.config.durability is not Durability.OS
+        if not flushes_all and self.end_offset - self.durable_end >= self.config.flush_messages:
+            flushes_all = True
+        if not flushes_all and not self._unsynced_files:
+            return None
+        self._syncing = self._sync_job(flushes_all)
+        return self._syncing
+
+    def _sync_job(self, takes_active: bool) -> SyncJob | None:
+        active = self._active
+        files, paths, directories = self._unsynced_files, self._unsynced_paths, self._unsynced_directories
+        end_offset = active.end_offset if takes_active else active.base_offset
+        if takes_active and active.end_offset > max(self.durable_end, active.base_offset):
+            files = [*files, active.file()]
+        if not files and not paths and not directories:
+            return None
+        self._unsynced_files, self._unsynced_paths, self._unsynced_directories = [], {}, {}
+        return SyncJob(end_offset, tuple(files), tuple(paths), tuple(directories), self._files)
+
+    def synced(self, job: SyncJob) -> None:
+        """``job`` ran: what it covered is durable."""
+        if job is self._syncing:
+            self._syncing = None
+        if self.failure is None:
+            self.durable_end = max(self.durable_end, job.end_offset)
+
+    def sync_failed(self, job: SyncJob, error: OSError) -> None:
+        """``job`` raised: nothing beyond the old durable end can be promised, now or later."""
+        self._syncing = None
+        self.failure = self.failure or error
+
+    def flush(self) -> None:
+        """Make everything durable here and now. Raises the ``OSError`` that also becomes ``failure``."""
+        if self.failure is not None:
+            raise self.failure
+        job = self._sync_job(True)
+        if job is not None:
+            try:
+                job.run()
+            except OSError as error:
+                self.failure = error
+                raise
+            self.synced(job)
+
+    def close(self) -> None:
+        """Write what a clean open wants, make everything durable, let go of the files. Raises ``OSError``.
+
+        A failed log only lets go: it must be opened as unclean.
+        """
+        if self.failure is None:
+            self._unsynced_files += self._active.write_indexes()
+            self._unsynced_directories[self.directory] = None
+            self.flush()
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the files as they are: the partition is being deleted."""
+        for segment in self._segments:
+            self._opened.forget(segment)
+        self.failure = self.failure or OSError("closed")
+
+    # -- reading ----------------------------------------------------------------------------------------
+
+    def locate(
+        self, start: int, max_bytes: int, end: int | None = None, *, min_one_batch: bool = True
+    ) -> FileSlice | Refused:
+        """Where the whole batches from the one holding ``start`` lie, within one segment.
+
+        The first batch may begin before ``start``. None reaches past ``end``, by default the high watermark. When
+        the first alone is larger than ``max_bytes`` it comes all the same if ``min_one_batch``. Refuses
+        OFFSET_OUT_OF_RANGE outside of [start offset, end offset]; at the end, and above ``end``, the slice
+        is empty.
+        """
+        if not self.start_offset <= start <= self.end_offset:
+            known = f"[{self.start_offset}, {self.end_offset}]"
+            return Refused(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {start}, expected one in {known}")
+        end = self.high_watermark if end is None else end
+        try:
+            return self._locate(start, max_bytes, end, min_one_batch)
+        except DecodeError as error:
+            return Refused(ErrorCode.CORRUPT_MESSAGE, str(error))
+        except OSError as error:
+            self.failure = self.failure or error
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    def _locate(self, start: int, max_bytes: int, end: int, min_one_batch: bool) -> FileSlice:
+        at = len(self._segments) - 1
+        if start < self._segments[at].base_offset:
+            at = bisect_right(self._segments, start, key=_base_offset) - 1
+        found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
+        # Compaction may have emptied the rest of a segment.
+        while not found.size_bytes and start < end and at + 1 < len(self._segments):
+            at += 1
+            found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
+        return found
+
+    def read(
+        self, start: int, max_bytes: int, end: int | None = None, *, min_one_batch: bool = True
+    ) -> bytes | Refused:
+        """The bytes of ``locate``."""
+        found = self.locate(start, max_bytes, end, min_one_batch=min_one_batch)
+        if isinstance(found, Refused) or not found.size_bytes:
+            return b"" if isinstance(found, FileSlice) else found
+        try:
+            return found.file.read_at(found.position, found.size_bytes)
+        except OSError as error:
+            self.failure = self.failure or error
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
+
+    def offset_for_timestamp(self, timestamp: int) -> FoundOffset | None:
+        """The first visible record no older than ``timestamp``."""
+        return first_at_or_after(self._segments, timestamp, start=self.start_offset, end=self.high_watermark)
+
+    def max_timestamp(self) -> FoundOffset | None:
+        """The first visible record with the largest timestamp; None if none has one."""
+        return largest_timestamp(self._segments, start=self.start_offset, end=self.high_watermark)
+
+    # -- forgetting -------------------------------------------------------------------------------------
+
+    def delete_records(self, before: int) -> int | Refused:
+        """Begin the log at ``before``, and return where it begins now; it never goes back.
+
+        Refuses OFFSET_OUT_OF_RANGE above the high watermark. The space is given back by ``apply_retention``;
+        the new start survives a crash only once the data directory's checkpoint has it.
+        """
+        if before > self.high_watermark or before < 0:
+            known = f"at most {self.high_watermark}"
+            return Refused(ErrorCode.OFFSET_OUT_OF_RANGE, f"delete records before {before}, expected {known}")
+        self._move_start(before)
+        return self.start_offset
+
+    def apply_retention(self, now_ms: int) -> DeleteWork | None:
+        """Take the segments nobody needs out of the log. Their files wait, renamed, for the caller to remove them.
+
+        By age, by size, and by where the log starts. The whole log may go, and then begins anew at its end.
+        A failing disk sets ``failure``.
+        """
+        if self.failure is not None:
+            return None
+        try:
+            return self._forget_expired(now_ms)
+        except OSError as error:
+            self.failure = error
+            return None
+
+    def _forget_expired(self, now_ms: int) -> DeleteWork | None:
+        count = count_expired(
+            self.segments(),
+            self.config,
+            now_ms=now_ms,
+            start_offset=self.start_offset,
+            visible_end=self.high_watermark,
+        )
+        if count == 0:
+            return None
+        if count == len(self._segments):
+            self.roll(now_ms)
+        # Oldest first, so that a crash between two leaves a log without its beginning, not one with a hole.
+        paths = [path for segment in self._segments[:count] for path in segment.rename_away()]
+        for segment in self._segments[:count]:
+            self._opened.forget(segment)
+        del self._segments[:count]
+        self._move_start(self._segments[0].base_offset)
+        self._unsynced_directories[self.directory] = None
+        return DeleteWork(tuple(paths), now_ms + self.config.file_delete_delay_ms)
+
+    def _move_start(self, start: int) -> None:
+        if start > self.start_offset:
+            self.start_offset = start
+            self._keep_epochs(self._epochs.cut_front(start))
+
+    # -- what there is ----------------------------------------------------------------------------------
+
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self._segments)
+
+    def segments(self) -> list[SegmentInfo]:
+        return [SegmentInfo(s.base_offset, s.end_offset, s.size_bytes, _age_from(s)) for s in self._segments]
+
+    def update_config(self, config: LogConfig) -> None:
+        """Takes effect from the next call on."""
+        self.config = config
+
+
+def _base_offset(segment: Segment) -> int:
+    return segment.base_offset
+
+
+def _age_from(segment: Segment) -> int:
+    largest = segment.largest().timestamp
+    return largest if largest >= 0 else segment.created_ms

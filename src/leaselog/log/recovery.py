@@ -1,0 +1,200 @@
+"""Opening a partition's directory: from whatever a crash left to a log that holds a prefix of what was written.
+
+After a clean stop the files are taken at their word, and only the end of the last segment is read. Otherwise
+every segment that reaches past the recovery point is walked batch by batch, each checksum checked; the first
+batch that is torn, corrupt or out of order ends the log, and what lies behind it goes. What remains is synced
+before anyone may read it, so that a second crash cannot take back what a reader has seen.
+
+Nothing below the recovery point can be missing, since the point moves only after a sync. Recovering twice
+gives what recovering once gave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leaselog.log._scan import scan_valid
+from leaselog.log.checkpoints import format_metadata, parse_epochs, parse_metadata
+from leaselog.log.config import LogConfig
+from leaselog.log.epochs import LeaderEpochs
+from leaselog.log.files import File, Files, read_whole
+from leaselog.log.layout import EPOCHS, INDEX, LOG, METADATA, SWAP, TIME_INDEX, offset_of, segment_path
+from leaselog.log.open_segments import OpenSegments
+from leaselog.log.segment import Segment
+from leaselog.log.swaps import finish_swaps
+from leaselog.model import TopicId
+
+__all__ = ["Loaded", "UnusableLog", "load"]
+
+
+class UnusableLog(Exception):
+    """A partition's directory is not what the broker takes it for. Nothing in it has been changed."""
+
+
+@dataclass(slots=True)
+class Loaded:
+    """A partition as found. Everything in it is durable unless ``is_new``."""
+
+    #: at least one; only the last is not sealed
+    segments: list[Segment]
+    epochs: LeaderEpochs
+    #: the directory was made just now
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    files: Files
+    directory: str
+    config: LogConfig
+    now_ms: int
+    opened: OpenSegments
+
+    def segment(self, base_offset: int, *, size_bytes: int, end_offset: int) -> Segment:
+        return Segment(
+            self.files,
+            self.directory,
+            base_offset,
+            size_bytes=size_bytes,
+            end_offset=end_offset,
+            created_ms=self.now_ms,
+            opened=self.opened,
+        )
+
+
+def load(
+    files: Files,
+    directory: str,
+    topic_id: TopicId,
+    config: LogConfig,
+    *,
+    now_ms: int,
+    clean: bool,
+    recovery_point: int,
+    start_offset: int,
+    opened: OpenSegments,
+) -> Loaded:
+    """Open, or make, the directory. Raises ``UnusableLog`` if it belongs to another topic, and ``OSError``."""
+    place = _Place(files, directory, config, now_ms, opened)
+    is_new = not files.exists(directory)
+    files.make_directory(directory)
+    _claim(place, topic_id)
+    _sweep(place)
+    finish_swaps(files, directory)
+    segments = _load_segments(place, clean, recovery_point)
+    if not segments:
+        segments = [_first_segment(place, start_offset)]
+    return Loaded(segments, _load_epochs(place, segments), is_new)
+
+
+def _claim(place: _Place, topic_id: TopicId) -> None:
+    path = f"{place.directory}/{METADATA}"
+    data = read_whole(place.files, path) if place.files.exists(path) else b""
+    if data:
+        try:
+            found = parse_metadata(data)
+        except ValueError as error:
+            raise UnusableLog(f"{path}: {error}") from None
+        if found != topic_id:
+            raise UnusableLog(f"{place.directory} belongs to topic id {found}, expected {topic_id}")
+        return
+    # Empty: made, and the power gone before its bytes were safe.
+    file = place.files.open(path, writable=True, create=True)
+    file.write_at(0, format_metadata(topic_id))
+    file.close()
+
+
+def _sweep(place: _Place) -> None:
+    """Remove what no segment owns: files on their way out, half-written ones, indexes without a log."""
+    names = set(place.files.names(place.directory))
+    for name in sorted(names):
+        stem = name[:20]
+        is_leftover = name.endswith((".deleted", ".cleaned", ".tmp"))
+        is_orphan = name.endswith((INDEX, TIME_INDEX)) and stem + LOG not in names
+        is_index_swap = name.endswith((INDEX + SWAP, TIME_INDEX + SWAP))  # made anew, so not worth keeping
+        if is_leftover or is_orphan or is_index_swap:
+            place.files.remove(f"{place.directory}/{name}")
+
+
+def _first_segment(place: _Place, start_offset: int) -> Segment:
+    path = segment_path(place.directory, start_offset, LOG)
+    place.files.open(path, writable=True, create=True).close()
+    segment = place.segment(start_offset, size_bytes=0, end_offset=start_offset)
+    segment.start_indexes()
+    return segment
+
+
+def _load_segments(place: _Place, clean: bool, recovery_point: int) -> list[Segment]:
+    names = place.files.names(place.directory)
+    bases = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
+    segments: list[Segment] = []
+    for at, base in enumerate(bases):
+        next_base = bases[at + 1] if at + 1 < len(bases) else None
+        size_bytes = place.files.size_bytes(segment_path(place.directory, base, LOG))
+        segment = place.segment(base, size_bytes=size_bytes, end_offset=base)
+        if next_base is not None and (clean or next_base <= recovery_point):
+            segment.end_offset, segment.is_sealed = next_base, True
+            segments.append(segment)
+            continue
+        if segments and segments[-1].end_offset != base:
+            # Bytes of the segment before it were lost, these were not: what they follow is gone.
+            _drop(place, bases[at:])
+            break
+        segments.append(segment)
+        if not (clean and segment.find_end()) and not _validate(place, segment):
+            _drop(place, bases[at + 1 :])
+            break
+    _settle(place, segments, clean)
+    return segments
+
+
+def _validate(place: _Place, segment: Segment) -> bool:
+    """Count in every batch that holds up and cut off the rest. False if there was a rest."""
+    size_bytes, segment.size_bytes = segment.size_bytes, 0
+    segment.start_indexes()
+    for _, header, _ in scan_valid(segment.file(), size_bytes, segment.base_offset):
+        segment.index(header, place.config.index_interval_bytes)
+    if segment.size_bytes == size_bytes:
+        return True
+    segment.cut_back()
+    return False
+
+
+def _drop(place: _Place, bases: list[int]) -> None:
+    for base in bases:
+        for suffix in (INDEX, TIME_INDEX, LOG):
+            path = segment_path(place.directory, base, suffix)
+            if place.files.exists(path):
+                place.files.remove(path)
+
+
+def _settle(place: _Place, segments: list[Segment], clean: bool) -> None:
+    """Seal all but the last, and make what was recovered durable."""
+    unsynced: list[File] = []
+    for segment in segments[:-1]:
+        if not segment.is_sealed:
+            unsynced += segment.seal()
+    if clean:
+        return
+    if segments:
+        unsynced.append(segments[-1].file())
+    for file in unsynced:
+        file.sync()
+    place.files.sync_directory(place.directory)
+
+
+def _load_epochs(place: _Place, segments: list[Segment]) -> LeaderEpochs:
+    """The epochs from their checkpoint, or from the batches themselves when that is lost or behind."""
+    path = f"{place.directory}/{EPOCHS}"
+    epochs, known_to = LeaderEpochs(), -1
+    try:
+        epochs = LeaderEpochs(parse_epochs(read_whole(place.files, path)) if place.files.exists(path) else ())
+        known_to = epochs.latest
+    except ValueError:
+        pass  # made anew below
+    epochs.cut_back(segments[-1].end_offset)
+    if known_to == -1:
+        for segment in segments:
+            for _, header in segment.headers():
+                epochs.assign(header.leader_epoch, header.base_offset)
+    return epochs

@@ -1,0 +1,294 @@
+"""One segment: a .log file of batches in offset order, and the two indexes over it.
+
+Only the last segment of a log is appended to. A sealed one never changes again, except to be replaced whole
+by the cleaner, so any thread may read its file; everything else here belongs to the log's owner.
+
+Files are opened when first needed. The active segment keeps its one descriptor; sealed ones register with
+``OpenSegments``, which closes the least recently used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from leaselog.log._scan import scan_headers
+from leaselog.log._tail import Tail
+from leaselog.log.files import Buffer, File, Files, read_whole
+from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
+from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, TIME_INDEX, segment_path
+from leaselog.log.open_segments import OpenSegments
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.record_batch import BatchHeader
+
+__all__ = ["FileSlice", "Segment", "TimestampAt"]
+
+#: of indexes made outside an append, where the topic's own interval is not at hand
+_INTERVAL_BYTES = 4096
+
+
+class FileSlice(NamedTuple):
+    """Whole batches as they lie in a file. The file stays open as long as the slice is held."""
+
+    file: File
+    position: int
+    size_bytes: int
+
+
+class TimestampAt(NamedTuple):
+    """A segment's largest timestamp, and the last offset of the first batch that has it."""
+
+    timestamp: int
+    offset: int
+
+
+class Segment:
+    def __init__(
+        self,
+        files: Files,
+        directory: str,
+        base_offset: int,
+        *,
+        size_bytes: int,
+        end_offset: int,
+        created_ms: int,
+        opened: OpenSegments,
+    ) -> None:
+        self.base_offset = base_offset
+        #: always at a batch boundary
+        self.size_bytes = size_bytes
+        #: one past the last offset; of a sealed segment the next one's base
+        self.end_offset = end_offset
+        #: when this process first saw it
+        self.created_ms = created_ms
+        self.is_sealed = False
+        self._files = files
+        self._directory = directory
+        self._opened = opened
+        self._file: File | None = None
+        self._offset_index: OffsetIndex | None = None
+        self._time_index: TimeIndex | None = None
+        self._largest: TimestampAt | None = None
+        self._first_timestamp: int | None = None
+        self._bytes_since_entry = 0
+        self._tail = Tail()
+
+    def path(self, suffix: str = LOG) -> str:
+        return segment_path(self._directory, self.base_offset, suffix)
+
+    # -- appending --------------------------------------------------------------------------------------
+
+    def append(self, data: Buffer, batches: Iterable[BatchHeader], *, interval_bytes: int) -> None:
+        """Write stamped batches at the end, in one system call, and index them.
+
+        An ``OSError`` leaves the segment as it was, though bytes may lie beyond its size: see ``cut_back``.
+        """
+        self.file().write_at(self.size_bytes, data)
+        for header in batches:
+            self.index(header, interval_bytes)
+
+    def index(self, header: BatchHeader, interval_bytes: int) -> None:
+        """Count the next batch in, and give it an index entry when enough bytes have gone by."""
+        last_offset = header.end_offset - 1
+        if header.max_timestamp > self.largest().timestamp:
+            self._largest = TimestampAt(header.max_timestamp, last_offset)
+        if self._first_timestamp is None and self.size_bytes == 0:
+            self._first_timestamp = header.max_timestamp
+        if self._bytes_since_entry > interval_bytes:
+            self.offset_index().append(last_offset, self.size_bytes)
+            self.time_index().append(*self.largest())
+            self._bytes_since_entry = 0
+        self._tail.append(header.base_offset, header.end_offset, self.size_bytes)
+        self.size_bytes += header.size_bytes
+        self._bytes_since_entry += header.size_bytes
+        self.end_offset = header.end_offset
+
+    def cut_back(self) -> None:
+        """Take away what a failed write left beyond the segment's size."""
+        self.file().truncate(self.size_bytes)
+
+    def has_room(self, more_bytes: int, end_offset: int, *, limit_bytes: int, index_bytes: int) -> bool:
+        """Whether batches up to ``end_offset`` still fit: bytes, index entries, and offsets relative to the base."""
+        return (
+            self.size_bytes + more_bytes <= limit_bytes
+            and not self.offset_index().is_full(index_bytes)
+            and not self.time_index().is_full(index_bytes)
+            and end_offset - 1 - self.base_offset <= MAX_RELATIVE_OFFSET
+        )
+
+    def age_ms(self, timestamp: int, now_ms: int) -> int:
+        """How long the segment has taken records: by their timestamps, as Kafka, or by the clock without any."""
+        first = self.first_timestamp()
+        return timestamp - first if first >= 0 else now_ms - self.created_ms
+
+    # -- looking up -------------------------------------------------------------------------------------
+
+    def locate(self, start: int, max_bytes: int, end: int, *, min_one_batch: bool) -> FileSlice:
+        """The whole batches from the one holding ``start``, none of them reaching past ``end``."""
+        file = self.file()
+        limit = self.size_bytes if end >= self.end_offset else self.batch_of(end)
+        position = self.batch_of(start)
+        if position >= limit:
+            return FileSlice(file, position, 0)
+        stop = self._boundary_before(position + max_bytes) if position + max_bytes < limit else limit
+        if stop <= position:
+            stop = self._end_of_batch(position) if min_one_batch else position
+        return FileSlice(file, position, min(stop, limit) - position)
+
+    def batch_of(self, offset: int) -> int:
+        """The position of the batch holding ``offset``, or of the next one where compaction left a gap."""
+        known = self._tail.batch_of(offset)
+        if known is not None:
+            return known
+        start = self.offset_index().position_before(offset)
+        return self._seek(start, lambda _, header: header.end_offset > offset)
+
+    def _boundary_before(self, target: int) -> int:
+        known = self._tail.boundary_before(target)
+        if known is not None:
+            return known
+        start = self.offset_index().boundary_before(target)
+        return self._seek(start, lambda position, header: position + header.size_bytes > target)
+
+    def _end_of_batch(self, position: int) -> int:
+        known = self._tail.boundary_after(position, self.size_bytes)
+        return self._seek(position, lambda at, _: at > position) if known is None else known
+
+    def _seek(self, start: int, wanted: Callable[[int, BatchHeader], bool]) -> int:
+        found = (at for at, header in scan_headers(self.file(), start, self.size_bytes) if wanted(at, header))
+        return next(found, self.size_bytes)
+
+    def headers(self, position: int = 0) -> Iterator[tuple[int, BatchHeader]]:
+        """Each batch from ``position`` on."""
+        return scan_headers(self.file(), position, self.size_bytes)
+
+    def largest(self) -> TimestampAt:
+        """The largest timestamp so far, -1 without any."""
+        if self._largest is None:
+            entry = self._last_time_entry()
+            self._largest = TimestampAt(*entry) if entry else TimestampAt(-1, self.base_offset)
+        return self._largest
+
+    def first_timestamp(self) -> int:
+        """What `segment.ms` counts from: the largest timestamp of the first batch, -1 without any."""
+        if self._first_timestamp is None and self.size_bytes:
+            self._first_timestamp = next(self.headers())[1].max_timestamp
+        return -1 if self._first_timestamp is None else self._first_timestamp
+
+    # -- what is open -----------------------------------------------------------------------------------
+
+    def file(self) -> File:
+        if self._file is None:
+            self._file = self._files.open(self.path(), writable=not self.is_sealed)
+        if self.is_sealed:
+            self._opened.touch(self)
+        return self._file
+
+    def offset_index(self) -> OffsetIndex:
+        if self._offset_index is None:
+            self._load_indexes()
+            assert self._offset_index is not None
+        return self._offset_index
+
+    def time_index(self) -> TimeIndex:
+        if self._time_index is None:
+            self._load_indexes()
+            assert self._time_index is not None
+        return self._time_index
+
+    def _load_indexes(self) -> None:
+        """Take both from their files, or make both anew from the segment if either is not as it was written."""
+        if self.is_sealed:
+            self._opened.touch(self)
+        if not self._read_indexes():
+            self.rebuild()
+
+    def _read_indexes(self) -> bool:
+        offsets = OffsetIndex.from_bytes(self.base_offset, self._read(INDEX))
+        times = TimeIndex.from_bytes(self.base_offset, self._read(TIME_INDEX))
+        is_there = self.size_bytes == 0 or self._files.exists(self.path(TIME_INDEX))
+        if offsets is None or times is None or not is_there:
+            return False
+        self._offset_index, self._time_index = offsets, times
+        return offsets.last_position() < max(self.size_bytes, 1)
+
+    def _read(self, suffix: str) -> bytes:
+        path = self.path(suffix)
+        return read_whole(self._files, path) if self._files.exists(path) else b""
+
+    def _last_time_entry(self) -> tuple[int, int] | None:
+        return self.time_index().last_entry()
+
+    def close_idle(self) -> None:
+        """Give back the descriptor and the memory of the indexes; both come back when asked for."""
+        # Only let go, not closed: a FileSlice may still be in use.
+        self._file = self._offset_index = self._time_index = None
+
+    # -- from life to rest, and back --------------------------------------------------------------------
+
+    def find_end(self) -> bool:
+        """Learn where the last segment of a cleanly stopped log ends. False if the file does not read that way."""
+        size_bytes = self.size_bytes
+        if not self._read_indexes():
+            return False
+        self.size_bytes = self.offset_index().last_position()
+        try:
+            for _, header in scan_headers(self.file(), self.size_bytes, size_bytes):
+                self.index(header, _INTERVAL_BYTES)
+        except DecodeError:
+            pass
+        is_whole, self.size_bytes = self.size_bytes == size_bytes, size_bytes
+        return is_whole
+
+    def rebuild(self) -> None:
+        """Make the indexes anew from the batches, which are trusted."""
+        size_bytes, self.size_bytes = self.size_bytes, 0
+        end_offset = self.end_offset
+        self.start_indexes()
+        for _, header in scan_headers(self.file(), 0, size_bytes):
+            self.index(header, _INTERVAL_BYTES)
+        self.end_offset = end_offset
+
+    def create(self) -> None:
+        """Make the file of a new segment, so that its base offset is known from now on."""
+        self._file = self._files.open(self.path(), writable=True, create=True)
+        self._file.truncate(0)
+        self.start_indexes()
+
+    def start_indexes(self) -> None:
+        """Begin with empty indexes: for a new segment, or before every batch is counted in again."""
+        self._offset_index, self._time_index = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
+        self._largest, self._first_timestamp = TimestampAt(-1, self.base_offset), None
+        self._bytes_since_entry, self._tail = 0, Tail()
+
+    def write_indexes(self) -> list[File]:
+        """Put both indexes into their files. The files come back open, to be synced when it suits."""
+        self.time_index().append(*self.largest())
+        return [
+            self._write(INDEX, self.offset_index().to_bytes()),
+            self._write(TIME_INDEX, self.time_index().to_bytes()),
+        ]
+
+    def _write(self, suffix: str, data: bytes) -> File:
+        file = self._files.open(self.path(suffix), writable=True, create=True)
+        file.truncate(0)
+        if data:
+            file.write_at(0, data)
+        return file
+
+    def seal(self) -> list[File]:
+        """No more appends. Returns the files to sync before this segment counts as durable."""
+        file = self.file()
+        index_files = self.write_indexes()
+        self.is_sealed = True
+        self._opened.touch(self)
+        return [file, *index_files]
+
+    def rename_away(self) -> list[str]:
+        """Rename the segment's files so that no open takes them for its own. Returns the new paths."""
+        # The log first: without it the rest is swept at the next open.
+        present = [self.path(suffix) for suffix in (LOG, INDEX, TIME_INDEX, SNAPSHOT)]
+        present = [path for path in present if self._files.exists(path)]
+        for path in present:
+            self._files.rename(path, path + DELETED)
+        return [path + DELETED for path in present]
