@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Coroutine
 from secrets import randbelow
 
 from leaselog.broker.api import Client, load_handlers
@@ -134,9 +135,9 @@ class Broker:
     def on_topic_deleted(self, name: str) -> None:
         self.metrics.topic_gone(name)
 
-    def _run(self, work: object, *, name: str = "") -> None:
+    def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""
-        task: asyncio.Task[None] = asyncio.ensure_future(work)  # type: ignore[arg-type]
+        task = asyncio.get_running_loop().create_task(work)
         task.add_done_callback(_report_death)
         self._tasks.append(task)
 

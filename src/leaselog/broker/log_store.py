@@ -15,7 +15,9 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.partition import Partition
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import (
+    DeleteWork,
     LogConfig,
+    OpenSegments,
     PartitionLog,
     deleted_directory_name,
     directory_name,
@@ -59,6 +61,9 @@ class LogStore:
         self._topics: dict[str, TopicLogs] = {}
         #: directories of deleted partitions, and when their files may go
         self._doomed: list[tuple[int, str]] = []
+        #: segments taken out of logs, whose files go later
+        self._retired: list[DeleteWork] = []
+        self._open_segments = OpenSegments()
         self._clean = False
         self._recovery_points: Mapping[TopicPartition, int] = {}
         self._start_offsets: Mapping[TopicPartition, int] = {}
@@ -154,6 +159,7 @@ class LogStore:
             clean=self._clean,
             recovery_point=self._recovery_points.get(name, 0),
             start_offset=self._start_offsets.get(name, 0),
+            opened=self._open_segments,
         )
         return Partition(name, logs.id, partition_log, mark_dirty=self._flusher.mark_dirty, wake=self._wake)
 
@@ -181,20 +187,22 @@ class LogStore:
         for partition in list(self.partitions()):
             if partition.is_deleted or partition.log.failure is not None:
                 continue
-            before = partition.log.start_offset
-            partition.log.apply_retention(self._now_ms())
-            if partition.log.start_offset != before:
+            work = partition.log.apply_retention(self._now_ms())
+            if work is not None:
+                self._retired.append(work)
                 log.info("old segments removed", partition=partition.name, start=partition.log.start_offset)
             await asyncio.sleep(0)
 
     def remove_doomed(self) -> None:
-        now_ms, waiting = self._now_ms(), []
-        for due_ms, path in self._doomed:
-            if due_ms > now_ms:
-                waiting.append((due_ms, path))
-            else:
-                remove_tree(self.directory.files, path)
-        self._doomed = waiting
+        """Deletes the files whose time has come."""
+        now_ms, files = self._now_ms(), self.directory.files
+        for _, path in [d for d in self._doomed if d[0] <= now_ms]:
+            remove_tree(files, path)
+        for path in [path for work in self._retired if work.due_ms <= now_ms for path in work.paths]:
+            if files.exists(path):  # its partition may be gone by now, and the file with it
+                files.remove(path)
+        self._doomed = [d for d in self._doomed if d[0] > now_ms]
+        self._retired = [work for work in self._retired if work.due_ms > now_ms]
 
     def checkpoint(self) -> None:
         """Writes down how far each log is safe and where it starts."""

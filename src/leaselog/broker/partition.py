@@ -12,14 +12,9 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from leaselog.log import Appended, Durability, Origin, PartitionLog
-from leaselog.model import ErrorCode, Refused, TopicId, TopicPartition
-from leaselog.wire.primitives import Buffer
-
-if TYPE_CHECKING:
-    from leaselog.log import LogRefused
+from leaselog.log import Appended, AppendRefused, Durability, Origin, PartitionLog
+from leaselog.model import ErrorCode, TopicId, TopicPartition
 
 __all__ = ["Partition"]
 
@@ -45,18 +40,23 @@ class Partition:
         self._mark_dirty = mark_dirty
         self._wake = wake
         #: appends that wait for the disk: the end offset that must be durable, ascending
-        self._waiting: deque[tuple[int, asyncio.Future[Appended | LogRefused], Appended]] = deque()
+        self._waiting: deque[tuple[int, asyncio.Future[Appended | AppendRefused], Appended]] = deque()
 
     def append(
-        self, records: Buffer, *, now_ms: int, origin: Origin = Origin.CLIENT, wait: bool = True
-    ) -> asyncio.Future[Appended | LogRefused]:
+        self,
+        records: bytearray | memoryview,
+        *,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+        wait: bool = True,
+    ) -> asyncio.Future[Appended | AppendRefused]:
         """Appends now; the future says what came of it, once it is durable if ``wait`` and the topic asks for it.
 
         Several appends may be under way; they become durable in their order.
         """
-        answer: asyncio.Future[Appended | LogRefused] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Appended | AppendRefused] = asyncio.get_running_loop().create_future()
         if self.is_deleted:
-            answer.set_result(Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+            answer.set_result(AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
             return answer
         outcome = self.log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
         if isinstance(outcome, Appended):
@@ -81,14 +81,14 @@ class Partition:
 
     def failed(self, why: str) -> None:
         """The disk failed: nothing that waits was promised, and nothing more will be."""
-        self._refuse_waiting(Refused(ErrorCode.KAFKA_STORAGE_ERROR, why))
+        self._refuse_waiting(AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, why))
 
     def deleted(self) -> None:
         """The topic is gone; whoever waits learns it now."""
         self.is_deleted = True
-        self._refuse_waiting(Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        self._refuse_waiting(AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
-    def _refuse_waiting(self, refusal: Refused) -> None:
+    def _refuse_waiting(self, refusal: AppendRefused) -> None:
         while self._waiting:
             _, answer, _ = self._waiting.popleft()
             if not answer.done():

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import socket
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leaselog.broker.connection import Connection
@@ -38,6 +39,7 @@ class Server:
         self._hosts: Counter[str] = Counter()
         self._ids = itertools.count(1)
         self._listener: asyncio.Server | None = None
+        self._nobody_left = asyncio.Event()
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -61,6 +63,7 @@ class Server:
         if sock is not None and sock.family != socket.AF_UNIX:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._connections.add(connection)
+        self._nobody_left.clear()
         self._hosts[host] += 1
         self.metrics.connection_accepted()
         if len(self._connections) > self._max_connections or self._hosts[host] > self._max_connections_per_ip:
@@ -72,6 +75,8 @@ class Server:
     def dismiss(self, connection: Connection) -> None:
         if connection in self._connections:
             self._connections.remove(connection)
+            if not self._connections:
+                self._nobody_left.set()
             host = connection.client.host
             self._hosts[host] -= 1
             if not self._hosts[host]:
@@ -96,9 +101,10 @@ class Server:
             self._listener.close()
         for connection in list(self._connections):
             connection.drain()
-        deadline = self.now() + patience_s
-        while self._connections and self.now() < deadline:
-            await asyncio.sleep(0.01)
+        if self._connections:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience_s):
+                    await self._nobody_left.wait()
         for connection in list(self._connections):
             connection.transport.abort()
         await asyncio.sleep(0)

@@ -47,7 +47,7 @@ class _TextFormatter(logging.Formatter):
         facts: Mapping[str, object] = getattr(record, "facts", {})
         said = "".join(f" {key}={_quoted(value)}" for key, value in facts.items())
         line = f"{self.formatTime(record)} {record.levelname:<7} {record.name} {record.getMessage()}{said}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if _has_exception(record) else line
+        return line + "".join(f"\n{text}" for text in _traceback(self, record))
 
 
 class _JsonFormatter(logging.Formatter):
@@ -59,13 +59,14 @@ class _JsonFormatter(logging.Formatter):
             "event": record.getMessage(),
             **getattr(record, "facts", {}),
         }
-        if _has_exception(record):
-            line["exception"] = self.formatException(record.exc_info or (None, None, None))
+        for text in _traceback(self, record):
+            line["exception"] = text
         return json.dumps(line, default=str)
 
 
-def _has_exception(record: logging.LogRecord) -> bool:
-    return record.exc_info is not None and record.exc_info[0] is not None
+def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    """The record's traceback as one text, if it has one."""
+    return [formatter.formatException(record.exc_info)] if record.exc_info and record.exc_info[0] else []
 
 
 def _quoted(value: object) -> str:

@@ -140,7 +140,7 @@ def _read_partition(
     limit = min(left_bytes, followed.max_bytes)
     if not first and limit <= 0:
         return
-    records = log.read(followed.fetch_offset, limit, end_offset=log.high_watermark, min_one_batch=first)
+    records = log.read(followed.fetch_offset, limit, min_one_batch=first)
     if isinstance(records, Refused):
         data.error_code = records.code
     else:

@@ -97,6 +97,7 @@ def _start(
         answer.error_message = "The produce request holds no record batch for the partition."
         return write
     write.size_bytes = len(records)
+    assert isinstance(records, memoryview)  # of the frame, which the log may write into
     write.outcome = partition.append(records, now_ms=broker.now_ms(), wait=request.acks == ALL)
     return write
 
