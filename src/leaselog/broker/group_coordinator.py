@@ -1,0 +1,171 @@
+"""Groups, for the handlers: which partition of ``__consumer_offsets`` looks after a group, and asking its owner.
+
+The topic is made when somebody first looks for a coordinator. Its partition count is fixed from then on: a group
+belongs to the partition that Java's hash of its name falls on, and must be found there by every broker to come.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+from uuid import uuid4
+
+from leaselog.broker.group_owner import GroupOwner
+from leaselog.broker.partition import Partition
+from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC
+from leaselog.coordination.group_commands import (
+    Answer,
+    Done,
+    DropTopics,
+    GroupCommand,
+    GroupListing,
+    ListedGroup,
+    ListGroups,
+    Token,
+)
+from leaselog.coordination.group_turn import GroupLimits
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+    from leaselog.broker.config import BrokerConfig
+
+__all__ = ["GroupCoordinator", "coordinator_partition"]
+
+A = TypeVar("A")
+
+NOT_HERE = Refused(ErrorCode.NOT_COORDINATOR)
+
+
+@lru_cache(4096)
+def coordinator_partition(key: str, count: int) -> int:
+    """Which of ``count`` partitions looks after ``key``: Java's String.hashCode, without its sign."""
+    value = 0
+    units = key.encode("utf-16-be", "surrogatepass")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
+    return (value & 0x7FFFFFFF) % count
+
+
+class GroupCoordinator:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._owners: dict[int, GroupOwner] = {}
+        self._limits = group_limits(broker.config)
+        self._started_ms = 0.0
+        self._is_stopped = False
+
+    async def start(self) -> None:
+        """Loads every group there is."""
+        for index in range(self._partition_count()):
+            owner = self._owner(index)
+            if owner is not None:
+                await owner.loaded()
+
+    async def stop(self) -> None:
+        """Refuses whoever waits in a rebalance, so that connections can end."""
+        self._is_stopped = True
+        for owner in self._owners.values():
+            owner.stop()
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    async def ask(
+        self, group_id: GroupId, make: Callable[[Token], GroupCommand], expected: type[A]
+    ) -> A | Refused:
+        """The answer of the group's owner, once it is there and safe. NOT_COORDINATOR without an owner."""
+        count = self._partition_count()
+        owner = self._owner(coordinator_partition(group_id, count)) if count else None
+        if owner is None:
+            return NOT_HERE
+        return _expect(await owner.ask(make), expected)
+
+    async def list_groups(
+        self, states: frozenset[str], types: frozenset[str]
+    ) -> tuple[list[ListedGroup], ErrorCode]:
+        """All groups that match; the code tells if some could not be seen."""
+        answers = await self._ask_all(lambda token: ListGroups(token, states, types))
+        groups: list[ListedGroup] = []
+        code = ErrorCode.NONE
+        for answer in answers:
+            found = _expect(answer, GroupListing)
+            if isinstance(found, Refused):
+                code = found.code
+            else:
+                groups += found.groups
+        return groups, code
+
+    async def topics_deleted(self, names: frozenset[str]) -> None:
+        """Forgets the offsets committed to them. Returns when that is safe, or has been refused."""
+        if CONSUMER_OFFSETS_TOPIC in names:
+            self._drop_owners()
+        for answer in await self._ask_all(lambda token: DropTopics(token, names)):
+            _expect(answer, Done)
+
+    async def _ask_all(self, make: Callable[[Token], GroupCommand]) -> list[Answer]:
+        owners = [owner for i in range(self._partition_count()) if (owner := self._owner(i)) is not None]
+        return list(await asyncio.gather(*(owner.ask(make) for owner in owners)))
+
+    def fresh_member_id(self, prefix: str) -> MemberId:
+        """An id nobody has: what the member calls itself, and chance."""
+        return MemberId(f"{prefix}-{uuid4()}")
+
+    # -- owners ---------------------------------------------------------------------------------------------
+
+    def _partition_count(self) -> int:
+        topic = self._broker.logs.topic(CONSUMER_OFFSETS_TOPIC)
+        return 0 if topic is None else len(topic.partitions)
+
+    def _owner(self, index: int) -> GroupOwner | None:
+        """The owner of the partition as it is now; a topic that was made anew gets new owners."""
+        partition = self._broker.logs.partition(CONSUMER_OFFSETS_TOPIC, index)
+        if partition is None or self._is_stopped:
+            return None
+        owner = self._owners.get(index)
+        if owner is None or owner.partition is not partition:
+            if owner is not None:
+                owner.stop()
+            owner = self._owners[index] = self._new_owner(partition)
+            owner.load()
+        return owner
+
+    def _new_owner(self, partition: Partition) -> GroupOwner:
+        return GroupOwner(
+            partition,
+            self._limits,
+            now_ms=self._now_ms,
+            batch_bytes_max=partition.log.config.max_message_bytes,
+        )
+
+    def _drop_owners(self) -> None:
+        owners, self._owners = self._owners, {}
+        for owner in owners.values():
+            owner.stop()
+
+    def _now_ms(self) -> int:
+        """The wall clock as it was when first asked, moved on by one that never jumps: a member must not expire
+        because somebody set the clock."""
+        elapsed_ms = self._broker.monotonic_ms()
+        if not self._started_ms:
+            self._started_ms = self._broker.now_ms() - elapsed_ms
+        return int(self._started_ms + elapsed_ms)
+
+
+def _expect(answer: Answer, expected: type[A]) -> A | Refused:
+    if isinstance(answer, (expected, Refused)):
+        return answer
+    raise BrokenInvariant(f"a group owner answered {answer!r:.200}, expected {expected.__name__}")
+
+
+def group_limits(config: BrokerConfig) -> GroupLimits:
+    return GroupLimits(
+        min_session_timeout_ms=config.group_min_session_timeout_ms,
+        max_session_timeout_ms=config.group_max_session_timeout_ms,
+        initial_rebalance_delay_ms=config.group_initial_rebalance_delay_ms,
+        max_size=config.group_max_size,
+        offset_metadata_bytes_max=config.offset_metadata_max_bytes,
+        offsets_retention_ms=config.offsets_retention_minutes * 60_000,
+        retention_check_interval_ms=config.offsets_retention_check_interval_ms,
+    )

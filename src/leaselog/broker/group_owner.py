@@ -1,0 +1,302 @@
+"""The owner of one partition of ``__consumer_offsets``: runs its group shard against its log and its clock.
+
+A command is decided, its facts are appended and replayed, all at once and in the log's order; its replies go out
+when everything appended so far is safe, so nobody is told of what a crash could still take back. Several writes
+may wait for the disk together.
+
+If a write fails the shard is ahead of the log: it is thrown away, whoever waits is refused, and a new one is read
+from the log. The same happens at the start, and again when the topic was deleted and made anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from leaselog.broker.group_records import decode_fact, encode_fact
+from leaselog.broker.partition import Partition
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.coordination.group_commands import Answer, GroupCommand, Reply, Token
+from leaselog.coordination.group_facts import GroupFact
+from leaselog.coordination.group_shard import GroupShard
+from leaselog.coordination.group_turn import GroupLimits, Outcome
+from leaselog.log import Appended, AppendRefused, Origin
+from leaselog.model import BrokenInvariant, ErrorCode, Refused
+from leaselog.wire.compression import Codec
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.record_batch import HEADER_BYTES, iterate_headers
+from leaselog.wire.records import Record, build_batch, read_records
+
+__all__ = ["GroupOwner"]
+
+A = TypeVar("A")
+
+#: read back at a time; the loop serves others in between
+LOAD_BYTES = 256 * 1024
+#: what the length, offset and timestamp of a record take at most
+RECORD_OVERHEAD_BYTES = 32
+#: commands whose answers are not out yet; past it they are refused with an error that clients retry
+MAX_WAITING = 100_000
+
+log = StructuredLog("groups")
+
+NOT_LOADED = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
+OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
+
+
+class GroupOwner:
+    def __init__(
+        self,
+        partition: Partition,
+        limits: GroupLimits,
+        *,
+        now_ms: Callable[[], int],
+        batch_bytes_max: int,
+        codec: Codec = Codec.NONE,
+    ) -> None:
+        self.partition = partition
+        self._limits = replace(
+            limits, record_bytes_max=min(limits.record_bytes_max, batch_bytes_max * 9 // 10)
+        )
+        self._now_ms = now_ms
+        self._batch_bytes_max = batch_bytes_max
+        self._codec = codec
+        self._shard: GroupShard | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._waiting: dict[Token, asyncio.Future[Answer]] = {}
+        self._last_token = 0
+        #: the latest append, if it is not known to be safe yet
+        self._write: asyncio.Future[Appended | AppendRefused] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = 0
+        self._is_stopped = False
+
+    # -- what others ask ------------------------------------------------------------------------------------
+
+    def ask(self, make: Callable[[Token], GroupCommand]) -> asyncio.Future[Answer]:
+        """Decides the command now; the answer comes when it is there and safe."""
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        if self._is_stopped or self._shard is None:
+            answer.set_result(STOPPED if self._is_stopped else NOT_LOADED)
+            return answer
+        if len(self._waiting) >= MAX_WAITING:
+            answer.set_result(OVERLOADED)
+            return answer
+        self._last_token += 1
+        token = Token(self._last_token)
+        self._waiting[token] = answer
+        command, now_ms = make(token), self._now_ms()
+        try:
+            self._carry_out(self._shard.handle(command, now_ms), now_ms)
+        except BrokenInvariant as broken:
+            self._broken(f"{command!r:.500}", broken)
+        self._arm()
+        return answer
+
+    def load(self) -> None:
+        """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
+        shard, steps = GroupShard(self._limits), self._load_steps()
+        try:
+            self._replay(shard, next(steps, []))
+            second = next(steps, None)
+        except BrokenInvariant as broken:
+            return self._cannot_load(broken)
+        if second is None:
+            return self._loaded(shard)
+        self._replay(shard, second)
+        self._loading = asyncio.get_running_loop().create_task(self._load_rest(shard, steps))
+        return None
+
+    async def loaded(self) -> None:
+        """Returns when a load that is under way is done."""
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+
+    def stop(self) -> None:
+        """Refuses whoever waits, and everybody from now on."""
+        self._is_stopped = True
+        if self._loading is not None:
+            self._loading.cancel()
+        self._abandon(STOPPED)
+
+    # -- running --------------------------------------------------------------------------------------------
+
+    def _carry_out(self, outcome: Outcome, now_ms: int) -> None:
+        shard = self._shard
+        assert shard is not None
+        for batch in self._batches(outcome.facts, now_ms):
+            self._append(batch, now_ms)
+        for fact in outcome.facts:
+            shard.replay(fact, now_ms)
+        if outcome.replies:
+            self._reply_when_safe(outcome.replies)
+
+    def _batches(self, facts: Iterable[GroupFact], now_ms: int) -> Iterator[bytearray]:
+        """Facts as batches that the topic takes. A command of more than one is not atomic; each fact stands alone."""
+        records: list[Record] = []
+        size_bytes = HEADER_BYTES
+        for fact in facts:
+            record = encode_fact(fact, now_ms)
+            more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
+            if records and size_bytes + more_bytes > self._batch_bytes_max:
+                yield build_batch(records, codec=self._codec)
+                records, size_bytes = [], HEADER_BYTES
+            records.append(record)
+            size_bytes += more_bytes
+        if records:
+            yield build_batch(records, codec=self._codec)
+
+    def _append(self, batch: bytearray, now_ms: int) -> None:
+        write = self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)
+        if write.done() and isinstance(write.result(), Appended):
+            return
+        self._write = write
+        write.add_done_callback(self._written)
+
+    def _written(self, write: asyncio.Future[Appended | AppendRefused]) -> None:
+        if self._write is write:
+            self._write = None
+        if write.cancelled() or self._shard is None:
+            return
+        outcome = write.result()
+        if isinstance(outcome, Appended):
+            return
+        log.error("a write of groups failed", partition=self.partition.name, error=outcome.code.name)
+        self._abandon(Refused(_told(outcome.code)))
+        if not self._is_stopped and not self.partition.is_deleted:
+            self.load()
+
+    def _reply_when_safe(self, replies: tuple[Reply, ...]) -> None:
+        if self._write is None:
+            self._reply(replies)
+        else:
+            # Callbacks run in the order they were added: after `_written`, which refuses everybody on failure.
+            self._write.add_done_callback(lambda _: self._reply(replies))
+
+    def _reply(self, replies: tuple[Reply, ...]) -> None:
+        for reply in replies:
+            answer = self._waiting.pop(reply.token, None)
+            if answer is not None and not answer.done():
+                answer.set_result(reply.answer)
+
+    def _abandon(self, refusal: Refused) -> None:
+        """The shard is no more, and what it parked is refused."""
+        self._shard = None
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, {}
+        for answer in waiting.values():
+            if not answer.done():
+                answer.set_result(refusal)
+
+    def _broken(self, during: str, broken: BrokenInvariant) -> None:
+        log.error(
+            "group state is impossible, reading it anew",
+            partition=self.partition.name,
+            during=during,
+            why=broken,
+        )
+        self._abandon(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+        self.load()
+
+    # -- time -----------------------------------------------------------------------------------------------
+
+    def _arm(self) -> None:
+        """Sees to it that `_expire` runs when the next deadline comes, or earlier."""
+        due_ms = None if self._shard is None else self._shard.next_deadline()
+        if due_ms is None or (self._timer is not None and self._timer_ms <= due_ms):
+            return
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = due_ms
+        delay_s = max(due_ms - self._now_ms(), 0) / 1000
+        self._timer = asyncio.get_running_loop().call_later(delay_s, self._expire)
+
+    def _expire(self) -> None:
+        self._timer = None
+        try:
+            while self._shard is not None:
+                now_ms = self._now_ms()
+                outcome = self._shard.expire(now_ms)
+                if outcome is None:
+                    break
+                self._carry_out(outcome, now_ms)
+        except BrokenInvariant as broken:
+            self._broken("a deadline", broken)
+        self._arm()
+
+    # -- loading --------------------------------------------------------------------------------------------
+
+    async def _load_rest(self, shard: GroupShard, steps: Iterator[list[GroupFact]]) -> None:
+        try:
+            for facts in steps:
+                self._replay(shard, facts)
+                await asyncio.sleep(0)
+        except BrokenInvariant as broken:
+            return self._cannot_load(broken)
+        return self._loaded(shard)
+
+    def _replay(self, shard: GroupShard, facts: Iterable[GroupFact]) -> None:
+        now_ms = self._now_ms()
+        for fact in facts:
+            shard.replay(fact, now_ms)
+
+    def _cannot_load(self, broken: BrokenInvariant) -> None:
+        log.error("groups cannot be loaded", partition=self.partition.name, why=broken)
+        self._loading = None
+        self.stop()
+
+    def _loaded(self, shard: GroupShard) -> None:
+        self._loading = None
+        if self._is_stopped:
+            return
+        self._shard = shard
+        now_ms = self._now_ms()
+        self._carry_out(shard.start(now_ms), now_ms)
+        self._arm()
+
+    def _load_steps(self) -> Iterator[list[GroupFact]]:
+        partition_log = self.partition.log
+        position = partition_log.start_offset
+        # After a failed write only what is safe counts; else also what is on its way.
+        end = partition_log.end_offset if partition_log.failure is None else partition_log.high_watermark
+        while position < end:
+            data = partition_log.read(position, LOAD_BYTES, end)
+            if isinstance(data, Refused):
+                raise BrokenInvariant(f"{self.partition.name} cannot be read from {position}: {data}")
+            if not len(data):
+                return
+            facts: list[GroupFact] = []
+            for at, header in iterate_headers(data):
+                if header.end_offset > position and not header.is_control:
+                    facts += self._facts(read_records(data, header, at), position)
+                position = max(position, header.end_offset)
+            yield facts
+
+    def _facts(self, records: Iterable[Record], start: int) -> Iterator[GroupFact]:
+        for record in records:
+            if record.offset < start:
+                continue
+            try:
+                fact = decode_fact(record)
+            except DecodeError as bad:
+                # Written by something newer than us, or not by a coordinator at all: skipping it loses one key.
+                log.error(
+                    "unreadable group record", partition=self.partition.name, offset=record.offset, why=bad
+                )
+                continue
+            if fact is not None:
+                yield fact
+
+
+def _told(code: ErrorCode) -> ErrorCode:
+    """What the members are told of a failed write: something that makes them look for the coordinator again."""
+    if code in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        return ErrorCode.NOT_COORDINATOR
+    if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE
