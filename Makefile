@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup demo test check fast lint format types imports deep interop conformance conformance-fast crash bench docs docs-check
+.PHONY: setup demo test check fast lint format types imports interop crash conformance conformance-fast deep bench docs
 
 setup: $(VENV)/.ready
 
@@ -13,8 +14,16 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $@
 
+demo: setup ## starts a broker, produces, kills it, consumes, shows that nothing is missing
+	$(BIN)/leaselog demo
+
+test: check interop crash conformance-fast ## everything a change must pass
+
+check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash -m "not crash and not deep"
+
 fast: setup
-	$(BIN)/python -m pytest tests/unit tests/arch
+	$(PYTEST) tests/unit tests/arch
 
 lint: setup
 	$(BIN)/ruff format --check .
@@ -30,5 +39,25 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports
 
-check: lint types imports
-	$(BIN)/python -m pytest tests/unit tests/arch tests/wire tests/props tests/contract
+interop: setup ## clients nobody here wrote, against a real broker process
+	$(PYTEST) tests/interop -m "not deep" --timeout 300
+
+crash: setup ## SIGKILL in the middle of a produce storm
+	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600
+
+conformance: setup ## the published suites of Apache Kafka, all that are named
+	tests/conformance/check all
+
+conformance-fast: setup ## the same, the quick ones
+	tests/conformance/check fast
+
+deep: check ## the long versions of everything; not for every change
+	$(PYTEST) tests -m "deep" --timeout 3600
+	tests/conformance/check all
+
+bench: setup
+	$(BIN)/python bench/throughput.py
+
+docs: setup ## rewrites the generated pages; fails if that changes the tree
+	$(BIN)/python -m leaselog.cli.main config-docs > docs/reference/configuration.md
+	git diff --exit-code docs
