@@ -1,0 +1,59 @@
+"""Agreements about the house that no linter here knows: private modules, public names, no sleeping tests."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+#: tests that live in real time on purpose
+REAL_TIME = {"interop", "crash"}
+
+
+def sources() -> list[Path]:
+    return [p for p in sorted(SOURCE.rglob("*.py")) if "messages" not in p.parts]
+
+
+def imports(path: Path) -> Iterator[tuple[str, list[str]]]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module, [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name, []
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE / "leaselog").parts
+    return parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_no_room_imports_another_rooms_private_module(path: Path) -> None:
+    for module, _ in imports(path):
+        parts = module.split(".")
+        if parts[0] == "leaselog" and len(parts) > 2 and any(p.startswith("_") for p in parts[2:]):
+            assert parts[1] == room_of(path), f"{path} imports {module}"
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_every_module_says_what_it_is(path: Path) -> None:
+    text = path.read_text()
+    assert not text or ast.get_docstring(ast.parse(text)), f"{path} has no header"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted((ROOT / "tests").rglob("test_*.py")) if not REAL_TIME & set(p.parts)],
+    ids=lambda p: str(p.relative_to(ROOT)),
+)
+def test_no_test_sleeps_outside_the_tiers_that_live_in_real_time(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sleep":
+            argument = node.args[0] if node.args else None
+            assert isinstance(argument, ast.Constant), f"{path}:{node.lineno} sleeps"
+            assert argument.value == 0, f"{path}:{node.lineno} sleeps"

@@ -1,0 +1,278 @@
+"""A connection without a socket: what is answered, in which order, and when reading stops or the connection ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from leaselog.broker import connection as connection_module
+from leaselog.broker import dispatch
+from leaselog.broker.api import Api
+from leaselog.broker.connection import MAX_PENDING_ANSWERS, MAX_QUEUED_FRAMES, Connection
+from leaselog.wire import codec
+from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from leaselog.wire.schema import Versions
+
+HEARTBEAT = HeartbeatRequest.API_KEY
+
+
+class Transport:
+    """Keeps what is written; says what it was told."""
+
+    def __init__(self) -> None:
+        self.sent = bytearray()
+        self.is_aborted = False
+        self.is_reading = True
+
+    def get_extra_info(self, name: str) -> Any:
+        return ("10.0.0.1", 5555) if name == "peername" else None
+
+    def set_write_buffer_limits(self, high: int) -> None: ...
+
+    def writelines(self, chunks: list[bytes]) -> None:
+        self.sent += b"".join(chunks)
+
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    close = abort
+
+    def pause_reading(self) -> None:
+        self.is_reading = False
+
+    def resume_reading(self) -> None:
+        self.is_reading = True
+
+    def correlation_ids(self) -> list[int]:
+        """Of the answers sent so far, in their order."""
+        found, data = [], bytes(self.sent)
+        while data:
+            size = int.from_bytes(data[:4], "big")
+            found.append(int.from_bytes(data[4:8], "big"))
+            data = data[4 + size :]
+        return found
+
+
+class Metrics:
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *args: None
+
+
+class Scene:
+    """One connection whose handler is the test's."""
+
+    def __init__(self, handler: Callable[..., Any], *, exclusive: bool) -> None:
+        self.api = Api(
+            HEARTBEAT, "Heartbeat", Versions(0, 4), HeartbeatRequest, handler, "", exclusive, 0, False
+        )
+        server: Any = SimpleNamespace(
+            broker=None,
+            receive_buffer=memoryview(bytearray(65536)),
+            max_frame_bytes=1000,
+            metrics=Metrics(),
+            now=lambda: 0.0,
+            admit=lambda c: 1,
+            dismiss=lambda c: None,
+        )
+        self.transport = Transport()
+        self.connection = Connection(server)
+        self.connection.connection_made(self.transport)  # type: ignore[arg-type]
+
+    def receive(self, data: bytes) -> None:
+        self.connection.get_buffer(-1)[: len(data)] = data
+        self.connection.buffer_updated(len(data))
+
+    def ask(self, *correlation_ids: int, version: int = 0, key: int = HEARTBEAT) -> None:
+        frames = b""
+        for correlation_id in correlation_ids:
+            head = (
+                key.to_bytes(2, "big")
+                + version.to_bytes(2, "big", signed=True)
+                + correlation_id.to_bytes(4, "big")
+                + b"\xff\xff"
+            )
+            body = codec.encode(HeartbeatRequest(group_id="g", member_id="m"), 0)
+            frames += len(head + body).to_bytes(4, "big") + head + body
+        self.receive(frames)
+
+
+@pytest.fixture
+def scene(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scene]:
+    def make(handler: Callable[..., Any], *, exclusive: bool = False) -> Scene:
+        made = Scene(handler, exclusive=exclusive)
+        monkeypatch.setattr(dispatch, "api_of", lambda key: made.api if key == HEARTBEAT else None)
+        return made
+
+    return make
+
+
+def now(request: object, context: object) -> HeartbeatResponse:
+    return HeartbeatResponse()
+
+
+def run(story: Callable[[], Awaitable[None]]) -> None:
+    with asyncio.Runner() as runner:
+        runner.run(story())  # type: ignore[arg-type]
+
+
+async def turns(count: int = 5) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+class Later:
+    """A handler whose answers come when the test says."""
+
+    def __init__(self) -> None:
+        self.asked: list[asyncio.Future[HeartbeatResponse | None]] = []
+
+    def __call__(self, request: object, context: object) -> asyncio.Future[HeartbeatResponse | None]:
+        self.asked.append(asyncio.get_running_loop().create_future())
+        return self.asked[-1]
+
+
+def test_pipelined_requests_are_answered_in_order_even_when_finished_out_of_order(
+    scene: Callable[..., Scene],
+) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(1, 2, 3)
+        assert len(later.asked) == 3, "none waits for another"
+        later.asked[2].set_result(HeartbeatResponse())
+        later.asked[1].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == []
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1, 2, 3]
+
+    run(story)
+
+
+def test_an_exclusive_request_keeps_the_next_one_waiting(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later, exclusive=True)
+        s.ask(1, 2)
+        assert len(later.asked) == 1
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert len(later.asked) == 2
+        assert s.transport.correlation_ids() == [1]
+
+    run(story)
+
+
+def test_a_request_without_an_answer_leaves_no_gap(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(1, 2)
+        later.asked[0].set_result(None)
+        later.asked[1].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [2]
+
+    run(story)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"key": 999}, {"version": 77}, {"version": -1}],
+    ids=["unknown API", "future version", "negative version"],
+)
+def test_a_request_that_makes_no_sense_closes_the_connection(
+    scene: Callable[..., Scene], asked: dict[str, int]
+) -> None:
+    s = scene(now)
+    s.ask(1, **asked)
+    assert s.transport.is_aborted
+    assert s.transport.correlation_ids() == []
+
+
+@pytest.mark.parametrize(
+    "data", [b"\xff\xff\xff\xff", b"\x00\x00\x00\x02\x00\x0c", b"\x7f\xff\xff\xff", b"GET / HTTP/1.1\r\n"]
+)
+def test_garbage_closes_the_connection(scene: Callable[..., Scene], data: bytes) -> None:
+    s = scene(now)
+    s.receive(data)
+    assert s.transport.is_aborted
+
+
+def test_a_handler_that_breaks_closes_its_connection_and_is_logged(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr(connection_module.log, "exception", lambda event, **facts: logged.append(event))
+
+    def broken(request: object, context: object) -> HeartbeatResponse:
+        raise ZeroDivisionError
+
+    s = scene(broken)
+    s.ask(1)
+    assert s.transport.is_aborted
+    assert logged == ["request failed"]
+
+
+def test_a_client_that_does_not_read_its_answers_is_not_read_from(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        s = scene(now)
+        s.connection.pause_writing()
+        s.ask(1)
+        assert s.transport.correlation_ids() == []
+        assert not s.transport.is_reading
+        s.connection.resume_writing()
+        assert s.transport.correlation_ids() == [1]
+        assert s.transport.is_reading
+
+    run(story)
+
+
+def test_no_more_than_the_bound_is_started_or_queued(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(*range(MAX_PENDING_ANSWERS + MAX_QUEUED_FRAMES))
+        assert len(later.asked) == MAX_PENDING_ANSWERS
+        assert not s.transport.is_reading
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert len(later.asked) == MAX_PENDING_ANSWERS + 1
+        assert s.transport.is_reading
+
+    run(story)
+
+
+def test_draining_answers_what_was_started_and_then_closes(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(1)
+        s.connection.drain()
+        assert not s.transport.is_aborted
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1]
+        assert s.transport.is_aborted
+
+    run(story)
+
+
+def test_a_lost_connection_cancels_what_it_waited_for(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later, exclusive=True)
+        s.ask(1)
+        s.connection.connection_lost(None)
+        await turns()
+        assert later.asked[0].cancelled()
+
+    run(story)
