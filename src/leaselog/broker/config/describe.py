@@ -15,6 +15,7 @@ from typing import Protocol
 from leaselog.broker.config.broker_config import BrokerConfig
 from leaselog.broker.config.definitions import BROKER, CLIENT_METRICS, GROUP, TOPIC, Definition, UpdateMode
 from leaselog.broker.config.dynamic_broker import base_definition
+from leaselog.broker.config.effect import effect_of
 from leaselog.broker.config.group_config import GroupConfig
 from leaselog.broker.config.resources import ConfigEntry, ConfigSource, Synonym
 from leaselog.broker.config.synonyms import broker_synonyms
@@ -104,7 +105,7 @@ def _broker_entry(name: str, broker: BrokerConfig | None, synonyms_of: _Synonyms
         is_sensitive=is_sensitive,
         is_read_only=name not in BROKER or BROKER[name].mode is UpdateMode.READ_ONLY,
         synonyms=synonyms,
-        document=BrokerConfig.documents.get(name),
+        document=effect_of(BrokerConfig, name),
     )
 
 
@@ -159,5 +160,5 @@ def _entry(
         source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
         type=key.type,
         synonyms=synonyms,
-        document=type(view).documents.get(key.name) if type(view) is not View else None,
+        document=None if type(view) is View else effect_of(type(view), key.name),
     )

@@ -1,0 +1,91 @@
+"""What a key does here, or why it is accepted and does nothing. For the reference page: nobody should have to guess.
+
+A key acts if a typed view has an attribute for it, or if it is the broker's default of such a topic or group key.
+"""
+
+from __future__ import annotations
+
+import re
+
+from leaselog.broker.config.definitions import BROKER
+from leaselog.broker.config.group_config import GroupConfig
+from leaselog.broker.config.topic_config import TopicConfig
+from leaselog.broker.config.views import View
+
+__all__ = ["effect_of", "why_without_effect"]
+
+#: the first pattern that fits a name speaks for the key
+
+_REASONS = (
+    (r"errors\.deadletterqueue\..*|group\.share\.dlq\..*", "dead-letter queues are to come"),
+    (
+        r"(group\.)?streams\..*|group\.coordinator\..*",
+        "how Kafka's group coordinator is built, or Streams groups",
+    ),
+    (r"(group\.)?consumer\..*|group\.consumer\..*", "the consumer group protocol of KIP-848 is to come"),
+    (r"(group\.)?share\.(assignors|assignor\..*|persister\..*)", "there is one assignor, one persister"),
+    (r"sasl\..*|connections\.max\.reauth\.ms|connection\.failed\..*", "authentication is to come"),
+    (
+        r"delegation\.token\..*|principal\.builder\.class|authorizer\..*|.*\.policy\.class\..*",
+        "authorization is to come",
+    ),
+    (r"ssl\..*|security\..*", "TLS is to come"),
+    (r"transaction(al)?\..*|add\.partitions\.to\.txn\..*", "transactions are to come"),
+    (
+        r"remote\..*|log\.remote\..*|local\..*|log\.local\..*|follower\.fetch\.last\.tiered\..*",
+        "tiered storage",
+    ),
+    (
+        r"quota\..*|.*\.quota\..*|client\.quota\..*|controller\.quota\..*|.*\.throttled\..*",
+        "quotas are to come",
+    ),
+    (r".*purgatory\.purge\..*", "waiting requests are counted and bounded another way"),
+    (
+        r"replica\..*|num\.replica\..*|.*leader\..*|replication\..*|min\.insync\..*|broker\.session.*|broker\.heartbeat.*",
+        "replication between brokers",
+    ),
+    (
+        r"controller\..*|metadata\..*|internal\.metadata\..*|process\.roles|initial\.broker\..*|.*controlled\.shutdown.*",
+        "KRaft: one process is its own controller",
+    ),
+    (
+        r"broker\.id|inter\.broker\..*|early\.start\..*|server\.max\.startup\..*|cordoned\..*|unstable\..*",
+        "KRaft: one process is its own controller",
+    ),
+    (
+        r"num\..*threads.*|background\.threads|.*\.threads|log\.cleaner\..*|.*dedupe.*",
+        "threads and buffers of the JVM broker",
+    ),
+    (
+        r"metrics?\..*|kafka\.metrics\..*|telemetry\..*|auto\.include\.jmx.*",
+        "metrics of the JVM; see metrics.listener",
+    ),
+    (r"config\.providers|.*\.class(\.name)?|.*\.class\.path", "plugins are Java classes"),
+    (r"log\.flush\..*", "the durability key decides when bytes are synced"),
+    (
+        r"log\.dir\.failure.*|log\.initial\..*|(log\.)?preallocate",
+        "there is one data directory, opened at once",
+    ),
+    (r"socket\.connection\.setup\..*|request\.timeout\.ms", "connections to other brokers"),
+    (r".*", "nothing here depends on it yet"),
+)
+_COMPILED = tuple((re.compile(pattern), reason) for pattern, reason in _REASONS)
+
+
+_DEFAULT_OF = {
+    broker_key: f"The default of the {kind} key {name}."
+    for kind, view in (("group", GroupConfig), ("topic", TopicConfig))
+    for name in view.documents
+    for broker_key in view.table[name].broker_keys
+}
+
+
+def effect_of(view: type[View], name: str) -> str | None:
+    """What the key does, in a sentence; None if it does nothing."""
+    document = view.documents.get(name)
+    return _DEFAULT_OF.get(name) if document is None and view.table is BROKER else document
+
+
+def why_without_effect(name: str) -> str:
+    """One line on why a key has no effect here."""
+    return next(reason for pattern, reason in _COMPILED if pattern.fullmatch(name))
