@@ -53,7 +53,7 @@ def admin_of(broker: BrokerProcess) -> AdminClient:
 
 @functools.lru_cache(maxsize=4)  # kept: an answer that is still awaited dies with its AdminClient
 def _admin_at(address: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": address})
+    return AdminClient({"bootstrap.servers": address, "log_level": 2})  # quiet when its broker has ended
 
 
 def create_topic(

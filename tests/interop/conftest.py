@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 from interop.broker_process import BrokerProcess
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas the old way
+    import kafka  # noqa: F401
 
 BrokerFactory = Callable[..., BrokerProcess]
 
