@@ -1,0 +1,471 @@
+"""The cluster as the broker sees it: who we are, which topics there are, and the one door to change them.
+
+The shard decides, the cluster log makes it safe, the shard replays it, and only then does the rest of the broker
+act on it: logs are opened or taken away, configs take effect. One change at a time goes through all of that; it is
+not given up when the client that asked for it goes away, since half of it would be on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from leaselog.broker.cluster_identity import claim_directory, new_id
+from leaselog.broker.cluster_log import ClusterLog
+from leaselog.broker.config import ConfigEntry, Configuration
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.coordination.cluster_features import Feature, FeatureUpdate
+from leaselog.coordination.cluster_names import (
+    CLUSTER_METADATA_TOPIC,
+    CONSUMER_OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+    is_internal,
+    refuse_topic_name,
+)
+from leaselog.coordination.cluster_placement import MAX_NEW_PARTITIONS, Assignments
+from leaselog.coordination.cluster_records import (
+    ClusterRecord,
+    ConfigChanged,
+    FeatureLevelSet,
+    ResourceType,
+)
+from leaselog.coordination.cluster_shard import (
+    PRODUCER_ID_BLOCK,
+    ChangeConfigs,
+    ClusterShard,
+    CreatePartitions,
+    CreateTopic,
+    Decision,
+    DeleteTopic,
+    ReserveProducerIds,
+    Topic,
+    UpdateFeatures,
+)
+from leaselog.model import ZERO_UUID, ErrorCode, NodeId, ProducerId, Refused, TopicId
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = [
+    "CONSUMER_OFFSETS_TOPIC",
+    "SHARE_STATE_TOPIC",
+    "TRANSACTION_STATE_TOPIC",
+    "Cluster",
+    "CreatedTopic",
+    "Feature",
+    "FeatureUpdate",
+    "MorePartitions",
+    "NewTopic",
+    "Topic",
+    "is_internal",
+    "refuse_topic_name",
+]
+
+#: partitions opened before other work gets its turn
+OPEN_STEP = 32
+
+T = TypeVar("T")
+log = StructuredLog("cluster")
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic somebody wants. -1 is the default; assignments are (partition, replicas) pairs."""
+
+    name: str
+    partition_count: int = -1
+    replication_factor: int = -1
+    assignments: Assignments = ()
+    configs: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    topic: Topic
+    #: every config of the topic, as it was when the topic was made
+    configs: tuple[ConfigEntry, ...]
+    replication_factor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MorePartitions:
+    """``count`` is the total wanted."""
+
+    topic: str
+    count: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+class Cluster:
+    """Owned by the event loop. Reads answer at once; changes are coroutines that end when the change is safe."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        config = broker.config
+        self.node_id = NodeId(config.node_id)
+        self.rack = config.broker_rack
+        #: where clients are told to connect; the real address once there is one
+        self.host, self.port = _advertised(config.advertised_listeners or ()) or ("localhost", 9092)
+        self._shard = ClusterShard(self.node_id)
+        self.configuration = Configuration(config, self._shard.configs)
+        data = broker.logs.directory
+        self._identity = claim_directory(data.files, data.path, self.node_id)
+        self._log = ClusterLog(data.files, data.path, self._identity.directory_id, now_ms=broker.now_ms)
+        self._changing = asyncio.Lock()
+        #: changes whose clients may have gone
+        self._tasks: set[asyncio.Task[Any]] = set()
+        #: ids reserved and not handed out yet: [next, end)
+        self._producer_ids = iter(range(0))
+
+    # -- who we are -----------------------------------------------------------------------------------------
+
+    @property
+    def cluster_id(self) -> str:
+        return self._identity.cluster_id
+
+    @property
+    def directory_id(self) -> UUID:
+        return self._identity.directory_id
+
+    def listening_on(self, host: str, port: int) -> None:
+        """The broker accepts connections there; clients are told so unless the config says otherwise."""
+        advertised = _advertised(self._broker.config.advertised_listeners or ())
+        if advertised is not None:
+            self.host, self.port = advertised[0], advertised[1] or port
+            return
+        # Nobody can connect to "every address"; Kafka tells its own name then.
+        self.host, self.port = (socket.gethostname() if host in ("", "0.0.0.0", "::") else host), port
+
+    def supported_features(self) -> list[Feature]:
+        return list(self._shard.known_features.values())
+
+    def finalized_features(self) -> dict[str, int]:
+        """The levels in force; a feature at level 0 is not in force."""
+        return {name: level for name, level in self._shard.feature_levels.items() if level > 0}
+
+    @property
+    def features_epoch(self) -> int:
+        """Rises with every change of the cluster."""
+        return self._log.end_offset
+
+    # -- what there is --------------------------------------------------------------------------------------
+
+    def topics(self) -> Iterable[Topic]:
+        return self._shard.topics.values()
+
+    def topic(self, name: str) -> Topic | None:
+        return self._shard.topics.get(name)
+
+    def topic_by_id(self, topic_id: UUID) -> Topic | None:
+        return self._shard.topics_by_id.get(TopicId(topic_id))
+
+    def topic_name_of(self, topic_id: UUID) -> str | None:
+        topic = self._shard.topics_by_id.get(TopicId(topic_id))
+        return None if topic is None else topic.name
+
+    def topic_name(self, name: str, topic_id: UUID) -> str | None:
+        """The topic a request means that names it in its version's way: by id, or with the zero id by name."""
+        if topic_id != ZERO_UUID:
+            return self.topic_name_of(topic_id)
+        return name if name in self._shard.topics else None
+
+    def name_for_metrics(self, topic: str | UUID) -> str:
+        """A label that is bounded by the topics there are."""
+        name = self.topic_name_of(topic) if isinstance(topic, UUID) else topic
+        return name if name is not None and name in self._shard.topics else "unknown"
+
+    # -- life -----------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Replays the cluster's log and opens every partition. Raises ``OSError``, ``UnusableLog``."""
+        for record in self._log.open():
+            self._shard.replay(record)
+        self.configuration = Configuration(self._broker.config, self._shard.configs)
+        if self.configuration.ignored_dynamic is not None:
+            log.warning("stored broker configs are ignored", why=self.configuration.ignored_dynamic)
+        self._broker.config = self.configuration.broker
+        new_levels = [
+            FeatureLevelSet(feature.name, feature.level)
+            for feature in self.supported_features()
+            if feature.level and feature.name not in self._shard.feature_levels
+        ]
+        if new_levels:
+            await self._commit(new_levels)
+        self._broker.logs.remove_strays([CLUSTER_METADATA_TOPIC, *self._shard.topics])
+        for topic in self.topics():
+            await self._open(topic)
+
+    def close(self) -> None:
+        self._log.close()
+
+    # -- changes --------------------------------------------------------------------------------------------
+
+    async def create_topics(
+        self, wanted: Sequence[NewTopic], *, validate_only: bool = False
+    ) -> list[CreatedTopic | Refused]:
+        """One answer for each wish. What was created is durable, its partitions are open."""
+        return await self._see_through(self._create_topics(wanted, validate_only))
+
+    async def ensure_topic(self, name: str) -> Topic | Refused:
+        """The topic, made with the broker's defaults, or an internal topic's own, if it is not there."""
+        topic = self.topic(name)
+        if topic is not None:
+            return topic
+        created = (await self.create_topics([self._by_default(name)]))[0]
+        if isinstance(created, CreatedTopic):
+            return created.topic
+        # Somebody else may have been quicker.
+        return self.topic(name) or created
+
+    async def delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | Refused]:
+        """One answer for each id: the topic that was there, or UNKNOWN_TOPIC_ID."""
+        return await self._see_through(self._delete_topics(topic_ids))
+
+    async def create_partitions(
+        self, wanted: Sequence[MorePartitions], *, validate_only: bool = False
+    ) -> list[Topic | Refused]:
+        """One answer for each wish; topics are named once at most."""
+        return await self._see_through(self._create_partitions(wanted, validate_only))
+
+    async def alter_configs(self, changes: Sequence[ConfigChanged]) -> Refused | None:
+        """Makes changes that `configuration` has approved durable and lets them take effect, all together."""
+        return await self._see_through(self._alter_configs(changes))
+
+    async def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> Refused | None:
+        return await self._see_through(self._update_features(updates, validate_only))
+
+    async def next_producer_id(self) -> ProducerId | Refused:
+        """An id no producer ever had, nor any other will."""
+        return await self._see_through(self._next_producer_id())
+
+    async def _see_through(self, change: Coroutine[Any, Any, T]) -> T:
+        """Runs the change alone and to its end, even if whoever waits for it is cancelled."""
+        task = asyncio.ensure_future(self._alone(change))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    async def _alone(self, change: Coroutine[Any, Any, T]) -> T:
+        async with self._changing:
+            return await change
+
+    async def _create_topics(
+        self, wanted: Sequence[NewTopic], validate_only: bool
+    ) -> list[CreatedTopic | Refused]:
+        if sum(self._partitions_wanted(wish) for wish in wanted) > MAX_NEW_PARTITIONS:
+            return [_too_many() for _ in wanted]
+        records: list[ClusterRecord] = []
+        answers: list[CreatedTopic | Refused] = []
+        for wish in wanted:
+            decision = self._decide_topic(wish)
+            if isinstance(decision, Refused):
+                answers.append(decision)
+                continue
+            records += decision.records
+            overrides = {
+                record.key: record.value for record in decision.records if isinstance(record, ConfigChanged)
+            }
+            entries = self.configuration.describe_new_topic(
+                {k: v for k, v in overrides.items() if v is not None}
+            )
+            answers.append(CreatedTopic(decision.reply, tuple(entries)))
+        if validate_only or not records:
+            return answers
+        refused = await self._try_commit(records)
+        if refused is not None:
+            return [refused if isinstance(answer, CreatedTopic) else answer for answer in answers]
+        return [
+            await self._opened(answer) if isinstance(answer, CreatedTopic) else answer for answer in answers
+        ]
+
+    def _partitions_wanted(self, wish: NewTopic) -> int:
+        if wish.assignments:
+            return len(wish.assignments)
+        return (
+            self._broker.config.num_partitions if wish.partition_count == -1 else max(wish.partition_count, 0)
+        )
+
+    def _decide_topic(self, wish: NewTopic) -> Decision | Refused:
+        """Names before configs before partitions: the order in which Kafka finds fault."""
+        refused = self._shard.refuse_new_topic(wish.name)
+        if refused is not None:
+            return refused
+        configs = self.configuration.new_topic(wish.name, wish.configs)
+        if isinstance(configs, Refused):
+            return configs
+        command = CreateTopic(
+            name=wish.name,
+            topic_id=TopicId(new_id()),
+            partition_count=wish.partition_count,
+            replication_factor=wish.replication_factor,
+            assignments=wish.assignments,
+            configs=tuple(configs.items()),
+            default_partition_count=self._broker.config.num_partitions,
+            default_replication_factor=self._broker.config.default_replication_factor,
+        )
+        return self._shard.handle(command)
+
+    async def _opened(self, created: CreatedTopic) -> CreatedTopic | Refused:
+        refused = await self._try_open(created.topic)
+        return created if refused is None else refused
+
+    def _by_default(self, name: str) -> NewTopic:
+        """What a topic that nobody describes is made with; for Kafka's internal topics, what Kafka makes them with."""
+        config = self._broker.config
+        match name:
+            case "__consumer_offsets":
+                count, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
+                settings = {"cleanup.policy": "compact", "compression.type": "producer"}
+            case "__share_group_state":
+                count = config.share_coordinator_state_topic_num_partitions
+                segment_bytes = config.share_coordinator_state_topic_segment_bytes
+                settings = {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"}
+            case _:
+                return NewTopic(name)
+        settings["segment.bytes"] = str(segment_bytes)
+        # The replication factor Kafka takes from its configs is more than one process can give.
+        return NewTopic(name, count, 1, configs=tuple(settings.items()))
+
+    async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | Refused]:
+        decisions = [self._shard.handle(DeleteTopic(topic_id)) for topic_id in dict.fromkeys(topic_ids)]
+        made = [decision for decision in decisions if isinstance(decision, Decision)]
+        refused = await self._try_commit([record for decision in made for record in decision.records])
+        if refused is not None:
+            return [refused if isinstance(d, Decision) else d for d in decisions]
+        for decision in made:
+            self._take_away(decision.reply)
+        return [d.reply if isinstance(d, Decision) else d for d in decisions]
+
+    def _take_away(self, topic: Topic) -> None:
+        self.configuration.topic_removed(topic.name)
+        try:
+            self._broker.logs.delete_topic(topic.name)
+        except OSError as error:
+            # The topic is gone; what is left of its files is swept at the next start.
+            log.error("files of a deleted topic remain", topic=topic.name, failure=error)
+        self._broker.on_topic_deleted(topic.name)
+        log.info("topic deleted", topic=topic.name, id=topic.topic_id)
+
+    async def _create_partitions(
+        self, wanted: Sequence[MorePartitions], validate_only: bool
+    ) -> list[Topic | Refused]:
+        decisions = [
+            self._shard.handle(CreatePartitions(wish.topic, wish.count, wish.assignments))
+            if wish.count <= MAX_NEW_PARTITIONS + self._partition_count(wish.topic)
+            else _too_many()
+            for wish in wanted
+        ]
+        made = [decision for decision in decisions if isinstance(decision, Decision)]
+        if sum(len(decision.records) for decision in made) > MAX_NEW_PARTITIONS:
+            return [_too_many() if isinstance(d, Decision) else d for d in decisions]
+        refused = None
+        if not validate_only:
+            refused = await self._try_commit([record for d in made for record in d.records])
+            for decision in made if refused is None else ():
+                refused = await self._try_open(decision.reply)
+        return [(refused or d.reply) if isinstance(d, Decision) else d for d in decisions]
+
+    def _partition_count(self, name: str) -> int:
+        topic = self.topic(name)
+        return 0 if topic is None else topic.partition_count
+
+    async def _alter_configs(self, changes: Sequence[ConfigChanged]) -> Refused | None:
+        decision = self._shard.handle(ChangeConfigs(tuple(changes)))
+        assert isinstance(decision, Decision), "approved before they came here"
+        refused = await self._try_commit(decision.records)
+        if refused is not None:
+            return refused
+        self.configuration.changed(changes)
+        types = {change.resource_type for change in changes}
+        touched = {c.resource_name for c in changes if c.resource_type == ResourceType.TOPIC}
+        if ResourceType.BROKER in types:
+            self._broker.config = self.configuration.broker
+            touched = set(self._shard.topics)
+        for name in touched & self._shard.topics.keys():
+            self._broker.logs.update_config(name, self.configuration.topic(name))
+        return None
+
+    async def _update_features(self, updates: Sequence[FeatureUpdate], validate_only: bool) -> Refused | None:
+        decision = self._shard.handle(UpdateFeatures(tuple(updates)))
+        if isinstance(decision, Refused):
+            return decision
+        return None if validate_only else await self._try_commit(decision.records)
+
+    async def _next_producer_id(self) -> ProducerId | Refused:
+        left = next(self._producer_ids, None)
+        if left is not None:
+            return ProducerId(left)
+        decision = self._shard.handle(ReserveProducerIds())
+        if isinstance(decision, Refused):
+            return decision
+        refused = await self._try_commit(decision.records)
+        if refused is not None:
+            return refused
+        self._producer_ids = iter(range(decision.reply, decision.reply + PRODUCER_ID_BLOCK))
+        return ProducerId(next(self._producer_ids))
+
+    # -- effects --------------------------------------------------------------------------------------------
+
+    async def _try_commit(self, records: Sequence[ClusterRecord]) -> Refused | None:
+        """Commits, or says that the disk would not have it."""
+        try:
+            await self._commit(records)
+        except OSError as error:
+            log.error("cluster log failed, the cluster cannot change any more", failure=error)
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the cluster's log failed: {error}")
+        return None
+
+    async def _commit(self, records: Sequence[ClusterRecord]) -> None:
+        if not records:
+            return
+        await self._log.append(records)
+        for record in records:
+            self._shard.replay(record)
+        if self._log.wants_snapshot(self._shard.record_count()):
+            await self._snapshot()
+
+    async def _snapshot(self) -> None:
+        """A snapshot that fails costs time at the next start and nothing else: what was committed is safe."""
+        try:
+            await self._log.snapshot(self._shard.records())
+            log.info("cluster snapshot", end_offset=self._log.end_offset)
+        except OSError as error:
+            log.error("cluster snapshot failed", failure=error)
+
+    async def _try_open(self, topic: Topic) -> Refused | None:
+        try:
+            await self._open(topic)
+        except OSError as error:
+            # It exists all the same, and is tried again at the next start. Until then it has no leader.
+            log.error("partitions of a topic cannot be opened", topic=topic.name, failure=error)
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the partitions' logs cannot be opened: {error}")
+        return None
+
+    async def _open(self, topic: Topic) -> None:
+        config = self.configuration.topic(topic.name)
+        for count in range(OPEN_STEP, topic.partition_count + OPEN_STEP, OPEN_STEP):
+            self._broker.logs.open_topic(
+                topic.name, topic.topic_id, min(count, topic.partition_count), config
+            )
+            await asyncio.sleep(0)
+
+
+def _too_many() -> Refused:
+    return Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
+
+
+def _advertised(listeners: Sequence[str]) -> tuple[str, int] | None:
+    """Host and port of the first listener that is for clients; None if there is none."""
+    for listener in listeners:
+        address = urlsplit(listener.lower())
+        if address.scheme != "controller" and address.hostname:
+            return address.hostname, address.port or 0
+    return None

@@ -1,0 +1,112 @@
+"""The cluster's facts as the bytes of Apache Kafka's metadata records, and back.
+
+Each is the value of one record: a frame version (1), the record's type, its version, its body.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from leaselog.coordination.cluster_records import (
+    ClusterRecord,
+    ConfigChanged,
+    FeatureLevelSet,
+    PartitionCreated,
+    ProducerIdsReserved,
+    TopicCreated,
+    TopicRemoved,
+)
+from leaselog.model import NodeId, ProducerId, TopicId
+from leaselog.wire.codec import decode, encode
+from leaselog.wire.errors import BadValue
+from leaselog.wire.messages.metadata_records import (
+    ConfigRecord,
+    FeatureLevelRecord,
+    PartitionRecord,
+    ProducerIdsRecord,
+    RemoveTopicRecord,
+    TopicRecord,
+)
+from leaselog.wire.primitives import Buffer, encode_uvarint, read_uvarint
+from leaselog.wire.schema import Message
+
+__all__ = ["decode_cluster_record", "encode_cluster_record"]
+
+FRAME_VERSION = 1
+KINDS: tuple[type[Message], ...] = (
+    TopicRecord,
+    PartitionRecord,
+    ConfigRecord,
+    RemoveTopicRecord,
+    FeatureLevelRecord,
+    ProducerIdsRecord,
+)
+_KINDS = {kind.API_KEY: kind for kind in KINDS}
+#: version 1 names the directory of each replica, 2 adds eligible leaders, which one replica has no use for
+PARTITION_VERSION = 1
+
+
+def encode_cluster_record(record: ClusterRecord, directory_id: UUID) -> bytes:
+    """The record's value. ``directory_id`` is where partitions lie."""
+    message = _message(record, directory_id)
+    version = PARTITION_VERSION if isinstance(message, PartitionRecord) else 0
+    head = (encode_uvarint(number) for number in (FRAME_VERSION, message.API_KEY, version))
+    return b"".join((*head, encode(message, version)))
+
+
+def decode_cluster_record(value: Buffer) -> ClusterRecord:
+    """Raises ``DecodeError`` for anything that is not one of the facts a cluster of ours is made of."""
+    frame, position = read_uvarint(value, 0)
+    if frame != FRAME_VERSION:
+        raise BadValue(f"metadata frame version {frame}, expected {FRAME_VERSION}")
+    api_key, position = read_uvarint(value, position)
+    version, position = read_uvarint(value, position)
+    kind = _KINDS.get(api_key)
+    if kind is None or version not in kind.VERSIONS:
+        raise BadValue(f"metadata record of type {api_key} version {version}, which leaselog never writes")
+    return _fact(decode(kind, version, value, position))
+
+
+def _message(record: ClusterRecord, directory_id: UUID) -> Message:
+    match record:
+        case TopicCreated(name, topic_id):
+            return TopicRecord(name=name, topic_id=topic_id)
+        case PartitionCreated(topic_id, partition, leader):
+            return PartitionRecord(
+                partition_id=partition,
+                topic_id=topic_id,
+                replicas=[leader],
+                isr=[leader],
+                leader=leader,
+                leader_epoch=0,
+                partition_epoch=0,
+                directories=[directory_id],
+            )
+        case TopicRemoved(topic_id):
+            return RemoveTopicRecord(topic_id=topic_id)
+        case ConfigChanged(resource_type, resource_name, key, value):
+            return ConfigRecord(
+                resource_type=resource_type, resource_name=resource_name, name=key, value=value
+            )
+        case FeatureLevelSet(name, level):
+            return FeatureLevelRecord(name=name, feature_level=level)
+        case ProducerIdsReserved(node_id, next_id):
+            return ProducerIdsRecord(broker_id=node_id, next_producer_id=next_id)
+
+
+def _fact(message: Message) -> ClusterRecord:
+    match message:
+        case TopicRecord():
+            return TopicCreated(message.name, TopicId(message.topic_id))
+        case PartitionRecord():
+            return PartitionCreated(TopicId(message.topic_id), message.partition_id, NodeId(message.leader))
+        case RemoveTopicRecord():
+            return TopicRemoved(TopicId(message.topic_id))
+        case ConfigRecord():
+            return ConfigChanged(message.resource_type, message.resource_name, message.name, message.value)
+        case FeatureLevelRecord():
+            return FeatureLevelSet(message.name, message.feature_level)
+        case ProducerIdsRecord():
+            return ProducerIdsReserved(NodeId(message.broker_id), ProducerId(message.next_producer_id))
+        case _:
+            raise BadValue(f"metadata record {message.NAME}, which leaselog never writes")
