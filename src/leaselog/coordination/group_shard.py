@@ -259,8 +259,7 @@ class GroupShard:
         if group is None:
             return turn.reply(ask.token, _no_group(ask.group_id))
         if group.state is not GroupState.EMPTY:
-            message = f"The group {ask.group_id} is not empty: it is in state {group.state.value}."
-            return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP, message))
+            return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP, "The group is not empty."))
         turn.facts.extend(self._offsets.drops(ask.group_id))
         turn.facts.append(GroupDropped(ask.group_id))
         return turn.reply(ask.token, Done())
