@@ -7,7 +7,7 @@ Knows nothing of requests, groups or time: the caller says what time it is, and 
 from leaselog.log._intake import AppendRefused, Origin, RecordError
 from leaselog.log.checkpoints import format_offsets, parse_offsets
 from leaselog.log.config import Durability, LogConfig
-from leaselog.log.files import File, Files, OsFiles, read_whole, remove_tree, replace_whole
+from leaselog.log.files import Buffer, File, Files, OsFiles, read_whole, remove_tree, replace_whole
 from leaselog.log.layout import (
     deleted_directory_name,
     directory_name,
@@ -26,6 +26,7 @@ from leaselog.log.timestamps import FoundOffset
 __all__ = [
     "AppendRefused",
     "Appended",
+    "Buffer",
     "DeleteWork",
     "Durability",
     "File",

@@ -26,7 +26,7 @@ from leaselog.log._intake import AppendRefused, Origin, take_in
 from leaselog.log.checkpoints import format_epochs
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import File, Files, replace_whole
-from leaselog.log.layout import EPOCHS, METADATA
+from leaselog.log.layout import EPOCHS
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.recovery import Loaded, load
 from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
@@ -79,12 +79,9 @@ class PartitionLog:
         self.durable_end = self.end_offset
         #: what the next sync job is to take besides the active segment
         self._unsynced_files: list[File] = []
-        self._unsynced_paths: dict[str, None] = {}
-        self._unsynced_directories: dict[str, None] = {}
+        self._unsynced_paths = dict.fromkeys(loaded.unsynced_paths)
+        self._unsynced_directories = dict.fromkeys(loaded.unsynced_directories)
         self._syncing: SyncJob | None = None
-        if loaded.is_new:
-            self._unsynced_paths[f"{directory}/{METADATA}"] = None
-            self._unsynced_directories = {directory: None, directory.rpartition("/")[0]: None}
 
     @classmethod
     def open(

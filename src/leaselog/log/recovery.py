@@ -17,7 +17,7 @@ from leaselog.log._scan import scan_valid
 from leaselog.log.checkpoints import format_metadata, parse_epochs, parse_metadata
 from leaselog.log.config import LogConfig
 from leaselog.log.epochs import LeaderEpochs
-from leaselog.log.files import File, Files, read_whole
+from leaselog.log.files import File, Files, read_whole, replace_whole
 from leaselog.log.layout import EPOCHS, INDEX, LOG, METADATA, SWAP, TIME_INDEX, offset_of, segment_path
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.segment import Segment
@@ -33,13 +33,14 @@ class UnusableLog(Exception):
 
 @dataclass(slots=True)
 class Loaded:
-    """A partition as found. Everything in it is durable unless ``is_new``."""
+    """A partition as found. The records in it are durable."""
 
     #: at least one; only the last is not sealed
     segments: list[Segment]
     epochs: LeaderEpochs
-    #: the directory was made just now
-    is_new: bool
+    #: made just now, or left behind by a process whose syncs nobody knows of: for the next sync job
+    unsynced_paths: list[str]
+    unsynced_directories: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,32 +77,35 @@ def load(
 ) -> Loaded:
     """Open, or make, the directory. Raises ``UnusableLog`` if it belongs to another topic, and ``OSError``."""
     place = _Place(files, directory, config, now_ms, opened)
-    is_new = not files.exists(directory)
     files.make_directory(directory)
-    _claim(place, topic_id)
+    is_doubtful = _claim(place, topic_id, clean) or not clean
     _sweep(place)
     finish_swaps(files, directory)
     segments = _load_segments(place, clean, recovery_point)
     if not segments:
         segments = [_first_segment(place, start_offset)]
-    return Loaded(segments, _load_epochs(place, segments), is_new)
+    epochs = _load_epochs(place, segments)
+    paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS) if is_doubtful]
+    directories = [directory, directory.rpartition("/")[0]] if is_doubtful else []
+    return Loaded(segments, epochs, [path for path in paths if files.exists(path)], directories)
 
 
-def _claim(place: _Place, topic_id: TopicId) -> None:
+def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:
+    """Make sure that the directory is this topic's. True if its name tag had to be written."""
     path = f"{place.directory}/{METADATA}"
-    data = read_whole(place.files, path) if place.files.exists(path) else b""
-    if data:
-        try:
-            found = parse_metadata(data)
-        except ValueError as error:
+    try:
+        found = parse_metadata(read_whole(place.files, path)) if place.files.exists(path) else None
+    except ValueError as error:
+        # Torn: the power went before it was first synced, and nothing in here had been promised by then.
+        if clean:
             raise UnusableLog(f"{path}: {error}") from None
-        if found != topic_id:
-            raise UnusableLog(f"{place.directory} belongs to topic id {found}, expected {topic_id}")
-        return
-    # Empty: made, and the power gone before its bytes were safe.
-    file = place.files.open(path, writable=True, create=True)
-    file.write_at(0, format_metadata(topic_id))
-    file.close()
+        found = None
+    if found is None:
+        replace_whole(place.files, path, format_metadata(topic_id))
+        return True
+    if found != topic_id:
+        raise UnusableLog(f"{place.directory} belongs to topic id {found}, expected {topic_id}")
+    return False
 
 
 def _sweep(place: _Place) -> None:
