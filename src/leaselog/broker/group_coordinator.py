@@ -17,7 +17,6 @@ from leaselog.broker.partition import Partition
 from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC
 from leaselog.coordination.group_commands import (
     Answer,
-    Done,
     DropTopics,
     GroupCommand,
     GroupListing,
@@ -59,10 +58,8 @@ class GroupCoordinator:
 
     async def start(self) -> None:
         """Loads every group there is."""
-        for index in range(self._partition_count()):
-            owner = self._owner(index)
-            if owner is not None:
-                await owner.loaded()
+        for owner in self._all_owners():
+            await owner.loaded()
 
     async def stop(self) -> None:
         """Refuses whoever waits in a rebalance, so that connections can end."""
@@ -97,16 +94,16 @@ class GroupCoordinator:
                 groups += found.groups
         return groups, code
 
-    async def topics_deleted(self, names: frozenset[str]) -> None:
-        """Forgets the offsets committed to them. Returns when that is safe, or has been refused."""
-        if CONSUMER_OFFSETS_TOPIC in names:
+    def topic_deleted(self, name: str) -> None:
+        """Forgets the offsets committed to it. Nobody waits for that: what a crash leaves is never told of a topic
+        with another id, and goes with its group."""
+        if name == CONSUMER_OFFSETS_TOPIC:
             self._drop_owners()
-        for answer in await self._ask_all(lambda token: DropTopics(token, names)):
-            _expect(answer, Done)
+        for owner in self._all_owners():
+            owner.ask(lambda token: DropTopics(token, frozenset({name})))
 
     async def _ask_all(self, make: Callable[[Token], GroupCommand]) -> list[Answer]:
-        owners = [owner for i in range(self._partition_count()) if (owner := self._owner(i)) is not None]
-        return list(await asyncio.gather(*(owner.ask(make) for owner in owners)))
+        return list(await asyncio.gather(*(owner.ask(make) for owner in self._all_owners())))
 
     def fresh_member_id(self, prefix: str) -> MemberId:
         """An id nobody has: what the member calls itself, and chance."""
@@ -115,8 +112,12 @@ class GroupCoordinator:
     # -- owners ---------------------------------------------------------------------------------------------
 
     def _partition_count(self) -> int:
-        topic = self._broker.logs.topic(CONSUMER_OFFSETS_TOPIC)
-        return 0 if topic is None else len(topic.partitions)
+        """As the cluster has it: some of them may not be open yet."""
+        topic = self._broker.cluster.topic(CONSUMER_OFFSETS_TOPIC)
+        return 0 if topic is None else topic.partition_count
+
+    def _all_owners(self) -> list[GroupOwner]:
+        return [owner for i in range(self._partition_count()) if (owner := self._owner(i)) is not None]
 
     def _owner(self, index: int) -> GroupOwner | None:
         """The owner of the partition as it is now; a topic that was made anew gets new owners."""
