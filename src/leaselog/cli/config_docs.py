@@ -58,7 +58,14 @@ def _working(view: type[View], keys: Iterable[Definition]) -> Iterator[str]:
 
 def _accepted(view: type[View], keys: Iterable[Definition]) -> Iterator[str]:
     rows = (
-        [_name(key), key.type.name, _default(key), _bounds(key), _mode(key), why_without_effect(key.name)]
+        [
+            _name(key),
+            key.type.name,
+            _default(key),
+            _bounds(key),
+            _mode(key),
+            why_without_effect(view, key.name),
+        ]
         for key in _sorted(keys)
         if effect_of(view, key.name) is None
     )

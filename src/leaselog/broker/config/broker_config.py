@@ -28,6 +28,7 @@ class BrokerConfig(View):
 
     table = BROKER
     documents: ClassVar[dict[str, str]] = {}
+    planned: ClassVar[set[str]] = set()
 
     __slots__ = ("originals",)
 
@@ -36,7 +37,7 @@ class BrokerConfig(View):
     broker_rack = OptionalText("The rack the broker names in its metadata.")
     listeners = Texts("Where the broker accepts connections, as NAME://host:port.")
     advertised_listeners = OptionalTexts("What clients are told to connect to. Default: the listeners.")
-    listener_security_protocol_map = Text("The security protocol of each listener name.")
+    listener_security_protocol_map = Text("The security protocol of each listener name.", planned=True)
     log_dir = Texts("The data directory, if log.dirs is not set.")
     log_dirs = OptionalTexts("The data directory.")
     metrics_listener = OptionalText(
@@ -55,42 +56,30 @@ class BrokerConfig(View):
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
     connections_max_idle_ms = Int("An idle connection is closed after this long.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
-    socket_listen_backlog_size = Int("Connections the system holds that are not accepted yet.")
-    socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.")
-    socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.")
-    queued_max_requests = Int("Requests decoded and not answered yet; at the bound no more are read.")
+    socket_listen_backlog_size = Int("Connections the system holds that are not accepted yet.", planned=True)
+    socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.", planned=True)
+    socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.", planned=True)
+    queued_max_requests = Int(
+        "Requests decoded and not answered yet; at the bound no more are read.", planned=True
+    )
     fetch_max_bytes = Int("The most bytes one fetch answers with, whatever it asks for.")
     max_incremental_fetch_session_cache_slots = Int(
         "Fetch sessions kept; at the bound fetches go without one."
     )
-    max_request_partition_size_limit = Int("The most partitions one DescribeTopicPartitions answers with.")
+    max_request_partition_size_limit = Int(
+        "The most partitions one DescribeTopicPartitions answers with.", planned=True
+    )
 
     # Topics.
     auto_create_topics_enable = Flag("A topic asked for by name springs into being.")
-    delete_topic_enable = Flag("Topics may be deleted.")
+    delete_topic_enable = Flag("Topics may be deleted.", planned=True)
     num_partitions = Int("Partitions of a topic whose creator does not say.")
     default_replication_factor = Int("Replication factor of a topic whose creator does not say.")
-    min_insync_replicas = Int("Replicas that must have a write before acks=all answers.")
 
-    # The log. Topic keys take their defaults from these.
-    message_max_bytes = Int("The largest record batch a topic takes.")
-    log_segment_bytes = Int("A segment is closed at this size.")
-    log_index_interval_bytes = Int("Bytes of the log between two entries of its index.")
-    log_index_size_max_bytes = Int("The largest index of a segment.")
-    log_retention_bytes = Int("Oldest segments go while a partition is larger than this; -1 keeps all.")
+    # The log. What topic keys take their defaults from is read by TopicConfig.
     log_retention_check_interval_ms = Int("How often old segments are looked for.")
-    log_segment_delete_delay_ms = Int("A removed segment's files stay this long.")
-    log_cleanup_policy = Texts("What becomes of old records: delete, compact, both, or neither.")
-    log_cleaner_enable = Flag("Compacted topics are compacted.")
-    log_cleaner_backoff_ms = Int("How long the cleaner rests when there is nothing to clean.")
-    log_cleaner_delete_retention_ms = Int("A tombstone stays this long in a compacted topic.")
-    log_flush_interval_messages = Int("Records after which a partition is synced in any case.")
-    log_message_timestamp_type = Text(
-        "Whose clock stamps a record: CreateTime (producer) or LogAppendTime (broker)."
-    )
-    log_message_timestamp_before_max_ms = Int("How old a producer's timestamp may be.")
-    log_message_timestamp_after_max_ms = Int("How far ahead a producer's timestamp may be.")
-    compression_type = Text("The codec of stored batches; producer keeps what came.")
+    log_cleaner_enable = Flag("Compacted topics are compacted.", planned=True)
+    log_cleaner_backoff_ms = Int("How long the cleaner rests when there is nothing to clean.", planned=True)
 
     # Groups.
     offset_metadata_max_bytes = Int("The longest metadata string of a committed offset.")
@@ -102,43 +91,35 @@ class BrokerConfig(View):
     group_min_session_timeout_ms = Int("The shortest session timeout of a classic group's member.")
     group_max_session_timeout_ms = Int("The longest session timeout of a classic group's member.")
     group_max_size = Int("The most members of a classic group.")
-    group_share_max_size = Int("The most members of a share group.")
-    group_share_session_timeout_ms = Int("A member silent for this long is fenced.")
-    group_share_min_session_timeout_ms = Int("The shortest session timeout a group may choose.")
-    group_share_max_session_timeout_ms = Int("The longest session timeout a group may choose.")
-    group_share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.")
-    group_share_min_heartbeat_interval_ms = Int("The shortest heartbeat interval a group may choose.")
-    group_share_max_heartbeat_interval_ms = Int("The longest heartbeat interval a group may choose.")
+    group_share_max_size = Int("The most members of a share group.", planned=True)
+    group_share_session_timeout_ms = Int("A member silent for this long is fenced.", planned=True)
+    group_share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.", planned=True)
     group_share_assignment_interval_ms = Int(
-        "A share group's target assignment is computed at most this often."
+        "A share group's target assignment is computed at most this often.", planned=True
     )
-    group_share_record_lock_duration_ms = Int("How long an acquired record stays with its member.")
-    group_share_min_record_lock_duration_ms = Int("The shortest lock a group may choose.")
-    group_share_max_record_lock_duration_ms = Int("The longest lock a group may choose.")
-    group_share_delivery_count_limit = Int("Deliveries of a record before it is archived.")
-    group_share_min_delivery_count_limit = Int("The lowest delivery limit a group may choose.")
-    group_share_max_delivery_count_limit = Int("The highest delivery limit a group may choose.")
-    group_share_partition_max_record_locks = Int("Records in flight in one share partition.")
-    group_share_min_partition_max_record_locks = Int("The lowest in-flight limit a group may choose.")
-    group_share_max_partition_max_record_locks = Int("The highest in-flight limit a group may choose.")
-    group_share_max_share_sessions = Int("Share sessions of the broker at once.")
+    group_share_record_lock_duration_ms = Int(
+        "How long an acquired record stays with its member.", planned=True
+    )
+    group_share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
+    group_share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
+    group_share_max_share_sessions = Int("Share sessions of the broker at once.", planned=True)
     group_share_initialize_retry_interval_ms = Int(
-        "How long until initializing a share partition is tried again."
+        "How long until initializing a share partition is tried again.", planned=True
     )
     share_coordinator_state_topic_num_partitions = Int(
         "Partitions of __share_group_state, fixed when it is created."
     )
     share_coordinator_state_topic_segment_bytes = Int("Segment size of __share_group_state.")
     share_coordinator_state_topic_prune_interval_ms = Int(
-        "How often superseded share state is cut off its log."
+        "How often superseded share state is cut off its log.", planned=True
     )
     share_coordinator_snapshot_update_records_per_snapshot = Int(
-        "Updates of a share partition between snapshots."
+        "Updates of a share partition between snapshots.", planned=True
     )
     share_coordinator_cold_partition_snapshot_interval_ms = Int(
-        "An idle share partition is snapshot this often."
+        "An idle share partition is snapshot this often.", planned=True
     )
-    share_coordinator_write_timeout_ms = Int("How long a write of share state may take.")
+    share_coordinator_write_timeout_ms = Int("How long a write of share state may take.", planned=True)
 
     # Producers.
     producer_id_expiration_ms = Int("A producer id unused for this long is forgotten.")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from leaselog.broker.config.definitions import BROKER
-from leaselog.broker.config.group_config import GroupConfig
+from leaselog.broker.config.group_config import GroupConfig, limit_document
 from leaselog.broker.config.topic_config import TopicConfig
 from leaselog.broker.config.views import View
 
@@ -75,17 +75,20 @@ _COMPILED = tuple((re.compile(pattern), reason) for pattern, reason in _REASONS)
 _DEFAULT_OF = {
     broker_key: f"The default of the {kind} key {name}."
     for kind, view in (("group", GroupConfig), ("topic", TopicConfig))
-    for name in view.documents
+    for name in view.documents.keys() - view.planned
     for broker_key in view.table[name].broker_keys
 }
 
 
 def effect_of(view: type[View], name: str) -> str | None:
     """What the key does, in a sentence; None if it does nothing."""
-    document = view.documents.get(name)
-    return _DEFAULT_OF.get(name) if document is None and view.table is BROKER else document
+    if name in view.documents and name not in view.planned:
+        return view.documents[name]
+    return _DEFAULT_OF.get(name) or limit_document(name) if view.table is BROKER else None
 
 
-def why_without_effect(name: str) -> str:
+def why_without_effect(view: type[View], name: str) -> str:
     """One line on why a key has no effect here."""
+    if name in view.planned:
+        return "to come"
     return next(reason for pattern, reason in _COMPILED if pattern.fullmatch(name))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Self
 
@@ -11,7 +12,7 @@ from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.values import ConfigType, Value
 from leaselog.broker.config.views import Flag, Int, Text, View
 
-__all__ = ["GroupConfig", "check_group"]
+__all__ = ["GroupConfig", "check_group", "limit_document"]
 
 
 class GroupConfig(View):
@@ -19,20 +20,21 @@ class GroupConfig(View):
 
     table = GROUP
     documents: ClassVar[dict[str, str]] = {}
+    planned: ClassVar[set[str]] = set()
 
     __slots__ = ()
 
-    share_session_timeout_ms = Int("A member silent for this long is fenced.")
-    share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.")
-    share_assignment_interval_ms = Int("The target assignment is computed at most this often.")
-    share_record_lock_duration_ms = Int("How long an acquired record stays with its member.")
-    share_delivery_count_limit = Int("Deliveries of a record before it is archived.")
-    share_partition_max_record_locks = Int("Records in flight in one share partition.")
+    share_session_timeout_ms = Int("A member silent for this long is fenced.", planned=True)
+    share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.", planned=True)
+    share_assignment_interval_ms = Int("The target assignment is computed at most this often.", planned=True)
+    share_record_lock_duration_ms = Int("How long an acquired record stays with its member.", planned=True)
+    share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
+    share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
     share_auto_offset_reset = Text(
-        "Where a new group starts: latest, earliest, or by_duration:PnDTnHnMn.nS ago."
+        "Where a new group starts: latest, earliest, or by_duration:PnDTnHnMn.nS ago.", planned=True
     )
-    share_isolation_level = Text("read_committed hides the records of aborted transactions.")
-    share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.")
+    share_isolation_level = Text("read_committed hides the records of aborted transactions.", planned=True)
+    share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.", planned=True)
 
     @classmethod
     def resolve(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> Self:
@@ -57,6 +59,14 @@ def _default(key: Definition, broker: BrokerConfig) -> Value:
     if isinstance(value, tuple) and key.type is not ConfigType.LIST:
         return value[0] if value else None  # of the broker's assignors, the first is the group's
     return value
+
+
+def limit_document(name: str) -> str | None:
+    """What a broker key does that limits what groups may choose; None if it is none."""
+    found = re.fullmatch(r"group\.(\w+)\.(min|max)\.(.+)", name)
+    if found is None or not {f"{found[1]}.{found[3]}", f"{found[1]}.num.{found[3]}"} & GROUP.keys():
+        return None
+    return f"The {'lowest' if found[2] == 'min' else 'highest'} {found[1]}.{found[3]} a group may choose."
 
 
 def _limits(name: str, broker: BrokerConfig) -> Iterator[tuple[str, int, bool]]:

@@ -61,4 +61,7 @@ def _unescape(text: str, line_number: int) -> str:
             raise ConfigError(f"line {line_number}: \\u needs four hexadecimal digits")
         return _ESCAPED.get(escape, escape)
 
-    return _ESCAPE.sub(replace, text) if "\\" in text else text
+    if "\\" not in text:
+        return text
+    # Java writes a character beyond 16 bits as two escapes, which are one character here.
+    return _ESCAPE.sub(replace, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

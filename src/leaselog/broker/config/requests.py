@@ -6,7 +6,7 @@ Describing and altering refuse the same things in different words, as Kafka does
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Container, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from leaselog.broker.config.changes import check_name
 from leaselog.broker.config.configuration import Configuration
@@ -31,9 +31,9 @@ Outcome = tuple[ConfigChanged, ...] | Refused
 class ConfigRequests:
     """One request's view: the configuration, the topics there are, and the id this broker answers to."""
 
-    def __init__(self, configuration: Configuration, topics: Container[str]) -> None:
+    def __init__(self, configuration: Configuration, has_topic: Callable[[str], bool]) -> None:
         self._configuration = configuration
-        self._topics = topics
+        self._has_topic = has_topic
         self._node_id = configuration.broker.node_id
 
     # Describing.
@@ -57,7 +57,7 @@ class ConfigRequests:
             return Refused(ErrorCode.INVALID_REQUEST, _UNNAMED[resource.type])
         if resource.type is ResourceType.TOPIC:
             refusal = refuse_topic_name(resource.name)
-            if refusal is None and resource.name not in self._topics:
+            if refusal is None and not self._has_topic(resource.name):
                 return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             return refusal
         if resource.type in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and resource.name:
@@ -108,7 +108,7 @@ class ConfigRequests:
         if refusal is not None:
             return refusal
         outcome = decide()
-        is_missing = resource.type is ResourceType.TOPIC and resource.name not in self._topics
+        is_missing = resource.type is ResourceType.TOPIC and not self._has_topic(resource.name)
         if is_missing and not isinstance(outcome, Refused):
             missing = f"The topic '{resource.name}' does not exist."
             return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, missing)

@@ -20,6 +20,7 @@ class TopicConfig(View):
 
     table = TOPIC
     documents: ClassVar[dict[str, str]] = {}
+    planned: ClassVar[set[str]] = set()
 
     __slots__ = ()
 

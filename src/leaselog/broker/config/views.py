@@ -1,7 +1,8 @@
 """Typed attributes over a table of values: ``config.num_partitions`` is an int and mypy knows it.
 
 An attribute's name is its key with underscores for dots, and its text says what the key does here. Declaring the
-attribute is what marks the key as one that leaselog acts on; the reference page and DescribeConfigs read it.
+attribute is what marks the key as one that leaselog acts on; the reference page and DescribeConfigs read it. A
+``planned`` one is there for code that is on its way, and a test finds out when that code has come.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ class View:
     """Values of one scope, all keys present. A subclass declares the attributes it gives types to."""
 
     table: ClassVar[Mapping[str, Definition]]
-    #: what each key that is acted on does, by key
+    #: what each key that has an attribute does, by key
     documents: ClassVar[dict[str, str]]
+    #: keys whose attribute nothing reads yet
+    planned: ClassVar[set[str]]
 
     __slots__ = ("values",)
 
@@ -35,8 +38,9 @@ class _Key(Generic[T]):
     types: ClassVar[tuple[ConfigType, ...]]
     nullable: ClassVar[bool] = False
 
-    def __init__(self, document: str) -> None:
+    def __init__(self, document: str, *, planned: bool = False) -> None:
         self.document = document
+        self.is_planned = planned
         self.name = ""
 
     def __set_name__(self, owner: type[View], attribute: str) -> None:
@@ -45,6 +49,8 @@ class _Key(Generic[T]):
         if definition.type not in self.types or (definition.default is None) != self.nullable:
             raise TypeError(f"{owner.__name__}.{attribute} cannot hold a {definition.type.name}")
         owner.documents[self.name] = self.document
+        if self.is_planned:
+            owner.planned.add(self.name)
 
     @overload
     def __get__(self, view: None, owner: type[View]) -> _Key[T]: ...

@@ -19,12 +19,12 @@ from leaselog.wire.messages.alter_configs import (
 @serves(AlterConfigsRequest, versions=(0, 2), kips="KIP-133")
 async def alter_configs(request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
     cluster = context.broker.cluster
-    requests = ConfigRequests(cluster.configuration, cluster.topics)
+    requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     repeated = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
     outcomes = [
         repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests) for r in request.resources
     ]
-    refusals = await store(outcomes, store_nothing if request.validate_only else cluster.change_configs)
+    refusals = await store(outcomes, store_nothing if request.validate_only else cluster.alter_configs)
     return AlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(

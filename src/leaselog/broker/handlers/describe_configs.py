@@ -26,7 +26,7 @@ from leaselog.wire.messages.describe_configs import (
 @serves(DescribeConfigsRequest, versions=(1, 4), kips="KIP-133, 226, 412, 569, 848, 932, 1043")
 def describe_configs(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
     cluster = context.broker.cluster
-    requests = ConfigRequests(cluster.configuration, cluster.topics)
+    requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     return DescribeConfigsResponse(
         results=[_describe(resource, request, requests) for resource in request.resources]
     )

@@ -25,13 +25,13 @@ async def incremental_alter_configs(
     request: IncrementalAlterConfigsRequest, context: RequestContext
 ) -> IncrementalAlterConfigsResponse:
     cluster = context.broker.cluster
-    requests = ConfigRequests(cluster.configuration, cluster.topics)
+    requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     repeated = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
     outcomes = [
         repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests, request.validate_only)
         for r in request.resources
     ]
-    refusals = await store(outcomes, store_nothing if request.validate_only else cluster.change_configs)
+    refusals = await store(outcomes, store_nothing if request.validate_only else cluster.alter_configs)
     return IncrementalAlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(

@@ -40,7 +40,7 @@ def _names(type_: ResourceType, context: RequestContext) -> list[str]:
     cluster = context.broker.cluster
     match type_:
         case ResourceType.TOPIC:
-            return sorted(cluster.topics)
+            return sorted(topic.name for topic in cluster.topics())
         case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
             return [str(cluster.node_id)]
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
