@@ -208,7 +208,7 @@ def test_topics_partitions_configs_and_groups_are_administered(broker, fresh) ->
             assert topic in await admin.list_topics()
             await admin.create_partitions({topic: NewPartitions(3)})
             async with asyncio.timeout(WAIT_S):
-                while len((await admin.describe_topics([topic]))[0]["partitions"]) < 3:
+                while len((await admin.describe_topics([topic]))[0]["partitions"]) < 3:  # noqa: ASYNC110
                     await asyncio.sleep(0.05)
             (answer,) = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, topic)])
             (resource,) = answer.resources

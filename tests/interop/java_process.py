@@ -1,0 +1,101 @@
+"""Apache's Java clients and tools as child processes, by class name.
+
+Owns finding the jars (`KAFKA_LIBS`, or Maven into the checkout's `out/`) and compiling our checks against
+them. Where Java is missing the tests are skipped and say so, except with CI=true: there they must run.
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from interop.broker_process import CHECKOUT
+
+POM = CHECKOUT / "compat" / "java" / "pom.xml"
+SOURCES = CHECKOUT / "compat" / "java" / "src" / "interop"
+OUT = CHECKOUT / "out" / "java"
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
+TIMEOUT_S = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a process printed, and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+def check_names() -> list[str]:
+    """The checks of our Java program, from its source: pytest has to know them before Java runs."""
+    text = "".join(path.read_text() for path in sorted(SOURCES.glob("*Checks.java")))
+    return re.findall(r'^    check\("(\w+)"', text, re.MULTILINE)
+
+
+class Java:
+    """A class path that is complete, and processes on it."""
+
+    def __init__(self) -> None:
+        self.libs = _libs()
+
+    def compile(self) -> None:
+        """Our checks, compiled when they changed."""
+        classes = OUT / "classes"
+        sources = sorted(SOURCES.glob("*.java"))
+        newest = max(source.stat().st_mtime for source in sources)
+        built = classes / "interop" / "Interop.class"
+        if built.exists() and built.stat().st_mtime > newest:
+            return
+        shutil.rmtree(classes, ignore_errors=True)
+        command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{self.libs}/*", *map(str, sources)]
+        subprocess.run(command, check=True, timeout=TIMEOUT_S)
+
+    def run(self, name: str, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Ended:
+        """The class's main, to its end; its code is the test's to judge."""
+        command = ["java", *QUICK, "-cp", f"{OUT / 'classes'}:{self.libs}/*", name, *args]
+        ended = subprocess.run(
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            env={**os.environ, **(env or {})},
+        )
+        err = "".join(line for line in ended.stderr.splitlines(True) if not line.startswith("SLF4J"))
+        return Ended(ended.returncode, ended.stdout, err)
+
+
+def _libs() -> Path:
+    _need("java", "javac")
+    if given := os.environ.get("KAFKA_LIBS"):
+        return Path(given)
+    libs, seen = OUT / "libs", OUT / "pom.xml"
+    if not (seen.exists() and filecmp.cmp(POM, seen, shallow=False)):
+        _need("mvn")
+        shutil.rmtree(libs, ignore_errors=True)
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={libs}"]
+        subprocess.run(["mvn", "-q", "-f", str(POM), *goal], check=True, timeout=600)
+        shutil.copy(POM, seen)  # last: a broken download is tried again
+    return libs
+
+
+def _need(*programs: str) -> None:
+    missing = [program for program in programs if shutil.which(program) is None]
+    if not missing:
+        return
+    what = f"{', '.join(missing)} not found: Apache's Java clients are not judged here"
+    if os.environ.get("CI") == "true":
+        pytest.fail(what)
+    pytest.skip(what)
