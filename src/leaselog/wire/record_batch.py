@@ -35,7 +35,9 @@ __all__ = [
     "TimestampType",
     "check_crc",
     "iterate_headers",
+    "parse_header",
     "read_header",
+    "rewrite_header",
     "stamp",
     "stamp_append_time",
 ]
@@ -107,6 +109,10 @@ class BatchHeader:
         return Codec(self.attributes & _CODEC_MASK)
 
     @property
+    def has_known_codec(self) -> bool:
+        return self.attributes & _CODEC_MASK <= _LAST_CODEC
+
+    @property
     def timestamp_type(self) -> TimestampType:
         return (
             TimestampType.LOG_APPEND_TIME
@@ -139,11 +145,12 @@ class BatchHeader:
         return (self.base_sequence + self.last_offset_delta) & MAX_SEQUENCE
 
 
-def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
-    """The header at ``position``. The batch's body need not be in the buffer.
+def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """The header at ``position`` as it stands, its counts and codec unjudged. The body need not be there.
 
-    Raises ``Truncated`` short of 61 bytes, ``OldFormat`` for magic 0 and 1, ``BadLength``, ``BadValue``
-    or ``CorruptBatch`` for fields no batch can have.
+    Raises ``Truncated`` short of 61 bytes, ``OldFormat`` for magic 0 and 1, ``BadLength`` or ``BadValue`` for a
+    length or magic no batch can have. Log and clients want ``read_header``; this is for who words its own
+    refusals.
     """
     try:
         fields = _HEADER.unpack_from(buffer, position)
@@ -154,11 +161,16 @@ def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
         raise _wrong_magic(magic)
     if length < HEADER_BYTES - PREFIX_BYTES:
         raise BadLength(f"batch length {length}, smaller than its header")
-    header = BatchHeader(fields[0], length + PREFIX_BYTES, *fields[2:])
+    return BatchHeader(fields[0], length + PREFIX_BYTES, *fields[2:])
+
+
+def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
+    """``parse_header``, and ``CorruptBatch`` or ``BadValue`` for counts, offsets and codecs no log can hold."""
+    header = parse_header(buffer, position)
     if not 0 <= header.record_count <= header.last_offset_delta + 1 or header.base_offset < 0:
         span = f"offset {header.base_offset} and delta {header.last_offset_delta}"
         raise CorruptBatch(f"batch of {header.record_count} records at {span}")
-    if header.attributes & _CODEC_MASK > _LAST_CODEC:
+    if not header.has_known_codec:
         raise BadValue(f"compression codec {header.attributes & _CODEC_MASK}, expected at most {_LAST_CODEC}")
     return header
 
@@ -203,6 +215,12 @@ def stamp_append_time(
     header.max_timestamp = now_ms
     _ATTRIBUTES.pack_into(buffer, position + CRC_START, header.attributes)
     _OFFSET.pack_into(buffer, position + _MAX_TIMESTAMP_AT, now_ms)
+    header.crc = seal(buffer, position, header.size_bytes)
+
+
+def rewrite_header(buffer: bytearray | memoryview, position: int, header: BatchHeader) -> None:
+    """Put ``header``, changed by the caller, in its batch's place; the checksum is made anew, there too."""
+    buffer[position : position + HEADER_BYTES] = write_header(header)
     header.crc = seal(buffer, position, header.size_bytes)
 
 
