@@ -11,7 +11,14 @@ from typing import TypeAlias
 
 from leaselog.model import ErrorCode, NodeId, Refused
 
-__all__ = ["MAX_NEW_PARTITIONS", "Assignments", "NewPartitions", "place", "refuse_more_partitions"]
+__all__ = [
+    "MAX_NEW_PARTITIONS",
+    "Assignments",
+    "NewPartitions",
+    "place",
+    "refuse_more_partitions",
+    "refuse_replicas",
+]
 
 #: partitions made by one request
 MAX_NEW_PARTITIONS = 10_000
@@ -63,7 +70,7 @@ def _place_by_hand(wish: NewPartitions, node_id: NodeId) -> int | Refused:
         if partition in seen:
             return _bad_assignment(f"Found multiple manual partition assignments for partition {partition}")
         seen.add(partition)
-        refused = _refuse_replicas(replicas, node_id)
+        refused = refuse_replicas(replicas, node_id)
         if refused is not None:
             return refused
     if seen != set(range(len(seen))):
@@ -71,7 +78,8 @@ def _place_by_hand(wish: NewPartitions, node_id: NodeId) -> int | Refused:
     return len(seen)
 
 
-def _refuse_replicas(replicas: Sequence[int], node_id: NodeId) -> Refused | None:
+def refuse_replicas(replicas: Sequence[int], node_id: NodeId) -> Refused | None:
+    """Why a partition may not have these replicas, or None."""
     by_hand = "The manual partition assignment includes "
     if not replicas:
         return _bad_assignment(by_hand + "an empty replica list.")
@@ -105,5 +113,5 @@ def refuse_more_partitions(
             f"Attempted to add {count - current} additional partition(s), but only {len(assignments)} "
             "assignment(s) were specified."
         )
-    refusals = (_refuse_replicas(replicas, node_id) for replicas in assignments)
+    refusals = (refuse_replicas(replicas, node_id) for replicas in assignments)
     return next((refused for refused in refusals if refused is not None), None)

@@ -1,0 +1,103 @@
+"""ListOffsets (key 2), versions 1 to 11: where a log begins and ends, and where a time is.
+
+- Times from 0 on: the first visible record no older. Below are places: latest (-1), earliest (-2), the record with
+  the largest timestamp (-3, v7), earliest local (-4, v8), and in tiered storage, which there is none of: the last
+  tiered (-5, v9) and the first not yet tiered (-6, v11), both answered with -1. Others, or too early a version:
+  UNSUPPORTED_VERSION.
+- Nobody sees past the high watermark. Without transactions READ_COMMITTED sees as far.
+- A leader epoch (v4) that is not the current one is FENCED_ or UNKNOWN_LEADER_EPOCH.
+- A partition that comes twice is INVALID_REQUEST; it is answered once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.hosted import find_partition
+from leaselog.broker.partition import Partition
+from leaselog.model import ErrorCode
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+
+LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = (
+    -1,
+    -2,
+    -3,
+    -4,
+    -5,
+    -6,
+)
+#: the first version that may ask for a place
+PLACES = {
+    LATEST: 1,
+    EARLIEST: 1,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+ISOLATION_LEVELS = (0, 1)
+
+
+@serves(ListOffsetsRequest, versions=(1, 11), kips="KIP-79, 98, 207, 320, 405, 734, 1005, 1023, 1075")
+def list_offsets(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+    mentions = Counter((topic.name, p.partition_index) for topic in request.topics for p in topic.partitions)
+    is_bad = request.isolation_level not in ISOLATION_LEVELS
+    answers = []
+    for topic in request.topics:
+        asked = {p.partition_index: p for p in topic.partitions}
+        found = []
+        for index, wish in asked.items():
+            is_refused = is_bad or mentions[topic.name, index] > 1
+            found.append(_refused(index) if is_refused else _look_up(topic.name, wish, context))
+        answers.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))
+    return ListOffsetsResponse(topics=answers)
+
+
+def _refused(index: int) -> ListOffsetsPartitionResponse:
+    return ListOffsetsPartitionResponse(partition_index=index, error_code=ErrorCode.INVALID_REQUEST)
+
+
+def _look_up(topic: str, wish: ListOffsetsPartition, context: RequestContext) -> ListOffsetsPartitionResponse:
+    answer = ListOffsetsPartitionResponse(partition_index=wish.partition_index)
+    partition = find_partition(context.broker, topic, wish.partition_index)
+    if isinstance(partition, ErrorCode):
+        answer.error_code = partition
+        return answer
+    answer.error_code = partition.check_leader_epoch(wish.current_leader_epoch)
+    if answer.error_code:
+        return answer
+    if wish.timestamp < 0 and context.version < PLACES.get(wish.timestamp, 2**15):
+        answer.error_code = ErrorCode.UNSUPPORTED_VERSION
+        return answer
+    try:
+        _find(wish.timestamp, partition, answer)
+    except OSError:
+        answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+    except DecodeError:
+        answer.error_code = ErrorCode.CORRUPT_MESSAGE
+    return answer
+
+
+def _find(timestamp: int, partition: Partition, answer: ListOffsetsPartitionResponse) -> None:
+    log = partition.log
+    if timestamp in (LATEST, EARLIEST, EARLIEST_LOCAL):
+        answer.offset = log.high_watermark if timestamp == LATEST else log.start_offset
+        answer.leader_epoch = partition.leader_epoch
+        return
+    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        return
+    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
+    if found is not None:
+        answer.offset, answer.timestamp, answer.leader_epoch = (
+            found.offset,
+            found.timestamp,
+            found.leader_epoch,
+        )
