@@ -18,19 +18,22 @@ what was written before stays readable. Only a reopen, which recovers, makes it 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from leaselog.log._intake import AppendRefused, Origin, take_in
+from leaselog.log._intake import AppendRefused, Origin
 from leaselog.log.checkpoints import format_epochs
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import File, Files, replace_whole
+from leaselog.log.ingest import Duplicate, Ingested, IngestRules, ingest
 from leaselog.log.layout import EPOCHS
 from leaselog.log.open_segments import OpenSegments
+from leaselog.log.producer_state import Producer
 from leaselog.log.recovery import Loaded, load
 from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
 from leaselog.log.segment import FileSlice, Segment
+from leaselog.log.snapshots import write_snapshot
 from leaselog.log.sync_job import SyncJob
 from leaselog.log.timestamps import FoundOffset, first_at_or_after, largest_timestamp
 from leaselog.model import ErrorCode, Refused, TopicId
@@ -65,6 +68,8 @@ class PartitionLog:
         loaded: Loaded,
         start_offset: int,
         opened: OpenSegments,
+        *,
+        clean: bool,
     ) -> None:
         self.config = config
         self.directory = directory
@@ -75,6 +80,8 @@ class PartitionLog:
         #: at least one, without gaps between them; only the last takes appends
         self._segments = loaded.segments
         self._epochs = loaded.epochs
+        self._producers = loaded.producers
+        self._rules = IngestRules.of(config)
         self.start_offset = max(start_offset, self._segments[0].base_offset)
         self.durable_end = self.end_offset
         #: what the next sync job is to take besides the active segment
@@ -82,6 +89,8 @@ class PartitionLog:
         self._unsynced_paths = dict.fromkeys(loaded.unsynced_paths)
         self._unsynced_directories = dict.fromkeys(loaded.unsynced_directories)
         self._syncing: SyncJob | None = None
+        #: where the log ended when it was opened after a clean stop: unless it grows, close has nothing to write
+        self._settled_end = self.end_offset if clean else -1
 
     @classmethod
     def open(
@@ -115,7 +124,7 @@ class PartitionLog:
             start_offset=start_offset,
             opened=opened,
         )
-        return cls(files, directory, config, loaded, start_offset, opened)
+        return cls(files, directory, config, loaded, start_offset, opened, clean=clean)
 
     # -- the offsets ------------------------------------------------------------------------------------
 
@@ -137,7 +146,7 @@ class PartitionLog:
 
     def append(
         self,
-        records: bytearray | memoryview,
+        records: Buffer,
         *,
         leader_epoch: int,
         now_ms: int,
@@ -145,39 +154,57 @@ class PartitionLog:
     ) -> Appended | AppendRefused:
         """Validate batches, give them their offsets in the buffer itself, and write them. All of them or none.
 
-        The buffer must be writable and is the log's from here on. A failed write refuses with
-        KAFKA_STORAGE_ERROR and sets ``failure``.
+        The buffer is the log's from here on; one that cannot be written is copied. What a producer sent before
+        is answered with where it went then. A failed write refuses with KAFKA_STORAGE_ERROR and sets
+        ``failure``.
         """
         if self.failure is not None:
             return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {self.failure}")
+        outcome = ingest(
+            writable(records),
+            self._rules,
+            self._producers,
+            next_offset=self.end_offset,
+            leader_epoch=leader_epoch,
+            now_ms=now_ms,
+            origin=origin,
+        )
+        if isinstance(outcome, AppendRefused):
+            return outcome
+        if isinstance(outcome, Duplicate):
+            start, end = outcome.first_offset, outcome.end_offset
+            return Appended(start, end, outcome.timestamp_ms, self.start_offset, is_duplicate=True)
         try:
-            headers = take_in(records, self.end_offset, leader_epoch)
-        except DecodeError as error:
-            return AppendRefused(ErrorCode.CORRUPT_MESSAGE, str(error))
-        first_offset = self.end_offset
-        try:
-            self._write(records, headers, now_ms)
+            self._write(outcome, now_ms)
         except OSError as error:
             self._fail(error)
             return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {error}")
-        return Appended(first_offset, self.end_offset, -1, self.start_offset)
-
-    def _write(self, data: Buffer, headers: Sequence[BatchHeader], now_ms: int) -> None:
-        config, active = self.config, self._active
-        end_offset, timestamp = headers[-1].end_offset, max(header.max_timestamp for header in headers)
-        has_room = active.has_room(
-            len(data), end_offset, limit_bytes=config.segment_bytes, index_bytes=config.segment_index_bytes
+        return Appended(
+            outcome.first_offset, outcome.end_offset, outcome.log_append_time_ms, self.start_offset
         )
-        if active.size_bytes and (not has_room or active.age_ms(timestamp, now_ms) > config.segment_ms):
+
+    def _write(self, batches: Ingested, now_ms: int) -> None:
+        config, active = self.config, self._active
+        has_room = active.has_room(
+            len(batches.records),
+            batches.end_offset,
+            limit_bytes=config.segment_bytes,
+            index_bytes=config.segment_index_bytes,
+        )
+        is_old = active.size_bytes and active.age_ms(batches.max_timestamp, now_ms) > config.segment_ms
+        if active.size_bytes and (is_old or not has_room):
             self.roll(now_ms)
-        self._active.append(data, headers, interval_bytes=config.index_interval_bytes)
-        if headers[-1].leader_epoch > self._epochs.latest:
-            self._assign_epochs(headers)
+        self._active.append(batches.records, batches.headers, interval_bytes=config.index_interval_bytes)
+        for header in batches.headers:
+            self._producers.replay(header)
+        if batches.headers[-1].leader_epoch > self._epochs.latest:
+            self._assign_epochs(batches.headers)
 
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next. Raises ``OSError``."""
         base_offset = self.end_offset
         self._unsynced_files += self._active.seal()
+        write_snapshot(self._files, self.directory, base_offset, self._producers)
         segment = Segment(
             self._files,
             self.directory,
@@ -279,8 +306,10 @@ class PartitionLog:
         A failed log only lets go: it must be opened as unclean.
         """
         if self.failure is None:
-            self._unsynced_files += self._active.write_indexes()
-            self._unsynced_directories[self.directory] = None
+            if self._active.size_bytes and self.end_offset != self._settled_end:
+                self._unsynced_files += self._active.write_indexes()
+                snapshot = write_snapshot(self._files, self.directory, self.end_offset, self._producers)
+                self._unsynced_paths[snapshot] = self._unsynced_directories[self.directory] = None
             self.flush()
         self.abandon()
 
@@ -364,10 +393,12 @@ class PartitionLog:
         """Take the segments nobody needs out of the log. Their files wait, renamed, for the caller to remove them.
 
         By age, by size, and by where the log starts. The whole log may go, and then begins anew at its end.
+        Producers silent for too long are forgotten too.
         A failing disk sets ``failure``.
         """
         if self.failure is not None:
             return None
+        self._producers.expire(now_ms)
         try:
             return self._forget_expired(now_ms)
         except OSError as error:
@@ -411,6 +442,19 @@ class PartitionLog:
     def update_config(self, config: LogConfig) -> None:
         """Takes effect from the next call on."""
         self.config = config
+        self._rules = IngestRules.of(config)
+        self._producers.expiration_ms = config.producer_id_expiration_ms
+
+    def producers(self) -> Iterator[Producer]:
+        """For DescribeProducers: whoever is remembered, to be read and not changed."""
+        return iter(self._producers)
+
+
+def writable(records: Buffer) -> bytearray | memoryview:
+    """The buffer itself if it may be stamped, else a copy."""
+    if isinstance(records, bytearray) or (isinstance(records, memoryview) and not records.readonly):
+        return records
+    return bytearray(records)
 
 
 def _base_offset(segment: Segment) -> int:

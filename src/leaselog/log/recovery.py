@@ -11,16 +11,19 @@ gives what recovering once gave.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from leaselog.log._scan import scan_valid
-from leaselog.log.checkpoints import format_metadata, parse_epochs, parse_metadata
+from leaselog.log.checkpoints import format_epochs, format_metadata, parse_epochs, parse_metadata
 from leaselog.log.config import LogConfig
 from leaselog.log.epochs import LeaderEpochs
 from leaselog.log.files import File, Files, read_whole, replace_whole
 from leaselog.log.layout import EPOCHS, INDEX, LOG, METADATA, SWAP, TIME_INDEX, offset_of, segment_path
 from leaselog.log.open_segments import OpenSegments
+from leaselog.log.producer_state import ProducerState
 from leaselog.log.segment import Segment
+from leaselog.log.snapshots import restore_producers
 from leaselog.log.swaps import finish_swaps
 from leaselog.model import TopicId
 
@@ -38,6 +41,7 @@ class Loaded:
     #: at least one; only the last is not sealed
     segments: list[Segment]
     epochs: LeaderEpochs
+    producers: ProducerState
     #: made just now, or left behind by a process whose syncs nobody knows of: for the next sync job
     unsynced_paths: list[str]
     unsynced_directories: list[str]
@@ -84,10 +88,12 @@ def load(
     segments = _load_segments(place, clean, recovery_point)
     if not segments:
         segments = [_first_segment(place, start_offset)]
-    epochs = _load_epochs(place, segments)
-    paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS) if is_doubtful]
+    epochs = _load_epochs(place, segments, 2**63 - 1 if clean else recovery_point)
+    producers = ProducerState(expiration_ms=config.producer_id_expiration_ms)
+    restore_producers(files, directory, segments, producers, now_ms=now_ms)
+    paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS)] if is_doubtful else []
     directories = [directory, directory.rpartition("/")[0]] if is_doubtful else []
-    return Loaded(segments, epochs, [path for path in paths if files.exists(path)], directories)
+    return Loaded(segments, epochs, producers, [path for path in paths if files.exists(path)], directories)
 
 
 def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:
@@ -187,18 +193,22 @@ def _settle(place: _Place, segments: list[Segment], clean: bool) -> None:
     place.files.sync_directory(place.directory)
 
 
-def _load_epochs(place: _Place, segments: list[Segment]) -> LeaderEpochs:
-    """The epochs from their checkpoint, or from the batches themselves when that is lost or behind."""
+def _load_epochs(place: _Place, segments: list[Segment], known_to: int) -> LeaderEpochs:
+    """The epochs from their checkpoint, up to ``known_to``, and from there on from the batches themselves."""
     path = f"{place.directory}/{EPOCHS}"
-    epochs, known_to = LeaderEpochs(), -1
-    try:
-        epochs = LeaderEpochs(parse_epochs(read_whole(place.files, path)) if place.files.exists(path) else ())
-        known_to = epochs.latest
-    except ValueError:
-        pass  # made anew below
+    is_there = place.files.exists(path)
+    kept: list[tuple[int, int]] = []
+    with suppress(ValueError):  # torn, so every batch is asked
+        kept = parse_epochs(read_whole(place.files, path)) if is_there else []
+    epochs = LeaderEpochs(kept)
     epochs.cut_back(segments[-1].end_offset)
-    if known_to == -1:
-        for segment in segments:
+    for segment in segments:
+        if segment.size_bytes and (segment.end_offset > known_to or not kept):
             for _, header in segment.headers():
                 epochs.assign(header.leader_epoch, header.base_offset)
+    if epochs.entries() != kept:
+        # An epoch that was cut off must not come back once the log has grown past its start.
+        file = replace_whole(place.files, path, format_epochs(epochs.entries()))
+        file.sync()
+        place.files.sync_directory(place.directory)
     return epochs
