@@ -44,6 +44,8 @@ class Definition:
     #: the broker keys that give a topic or group key its default, nearest first
     broker_keys: tuple[str, ...]
     check: Check
+    #: the release that brought the key, if that was after 4.3
+    since: str = ""
     #: leaselog's own, unknown to Kafka
     added: bool = False
 
@@ -80,6 +82,7 @@ def _define(
     internal: str,
     mode: str,
     broker_keys: str,
+    since: str,
 ) -> Definition:
     kind = ConfigType[type_]
     text = _DEFAULTED[name] if default == "(required)" else default
@@ -89,7 +92,7 @@ def _define(
     check = read_bounds(bounds, kind, nullable=value is None)
     keys = tuple(broker_keys.split(",")) if broker_keys else ()
     return Definition(
-        name, kind, value, bounds, importance, internal == "internal", UpdateMode(mode), keys, check
+        name, kind, value, bounds, importance, internal == "internal", UpdateMode(mode), keys, check, since
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from leaselog.broker.config.broker_config import BrokerConfig
-from leaselog.broker.config.definitions import BROKER, CLIENT_METRICS, GROUP, TOPIC, Definition, UpdateMode
+from leaselog.broker.config.definitions import BROKER, CLIENT_METRICS, Definition, UpdateMode
 from leaselog.broker.config.dynamic_broker import base_definition
 from leaselog.broker.config.effect import effect_of
 from leaselog.broker.config.group_config import GroupConfig
@@ -74,8 +74,13 @@ def _from_first(found: list[Synonym], name: str) -> Iterator[Synonym]:
 
 def broker_entries(broker: BrokerConfig, places: Places) -> list[ConfigEntry]:
     """One broker: every public key, and whatever else somebody has set."""
-    shown = {name for name, key in BROKER.items() if not key.internal} | broker.originals.keys()
+    shown = {name for name, key in BROKER.items() if _is_listed(key, BrokerConfig)} | broker.originals.keys()
     return [_broker_entry(name, broker, places.synonyms) for name in sorted(shown)]
+
+
+def _is_listed(key: Definition, view: type[View]) -> bool:
+    """Internal keys are not, as in Kafka; nor are keys newer than today's tools that do nothing here anyway."""
+    return not key.internal and not (key.since and effect_of(view, key.name) is None)
 
 
 def cluster_entries(places: Places) -> list[ConfigEntry]:
@@ -117,7 +122,7 @@ def topic_entries(topic: TopicConfig, overrides: Mapping[str, str], places: Plac
 
     return [
         _entry(key, topic, overrides, ConfigSource.TOPIC, behind(key))
-        for key in _shown(TOPIC, overrides)
+        for key in _shown(TopicConfig, overrides)
     ]  # fmt: skip
 
 
@@ -131,7 +136,8 @@ def group_entries(group: GroupConfig, overrides: Mapping[str, str], places: Plac
         return () if default is None else (Synonym(key.name, default, ConfigSource.DEFAULT),)
 
     return [
-        _entry(key, group, overrides, ConfigSource.GROUP, behind(key)) for key in _shown(GROUP, overrides)
+        _entry(key, group, overrides, ConfigSource.GROUP, behind(key))
+        for key in _shown(GroupConfig, overrides)
     ]
 
 
@@ -141,12 +147,12 @@ def client_metrics_entries(overrides: Mapping[str, str]) -> list[ConfigEntry]:
     values.update({name: CLIENT_METRICS[name].parse(text) for name, text in overrides.items()})
     return [
         _entry(key, View(values), overrides, ConfigSource.CLIENT_METRICS, ())
-        for key in _shown(CLIENT_METRICS, overrides)
+        for _, key in sorted(CLIENT_METRICS.items())
     ]
 
 
-def _shown(table: Mapping[str, Definition], overrides: Mapping[str, str]) -> list[Definition]:
-    return [key for name, key in sorted(table.items()) if not key.internal or name in overrides]
+def _shown(view: type[View], overrides: Mapping[str, str]) -> list[Definition]:
+    return [key for name, key in sorted(view.table.items()) if _is_listed(key, view) or name in overrides]
 
 
 def _entry(
