@@ -174,10 +174,12 @@ def test_the_dump_tool_reads_our_segments_and_agrees_with_our_indexes(java, brok
     assert offsets == list(range(1_500))
     assert {"none", "gzip", "snappy", "lz4", "zstd"} == set(re.findall(r"compresscodec: (\w+)", dumped.out))
     assert re.findall(r"payload: (value-\d+-)", dumped.out) == [f"value-{n}-" for n in range(300)] * 5
+    # the indexes of a segment that still grows are mapped ahead of it, with zeros
+    rolled = [path for path in files if path.suffix != ".log" and path.stem != logs[-1].stem]
     sane = java.run(
         TOOLS + "DumpLogSegments",
         "--files",
-        ",".join(str(path) for path in files if path.suffix != ".log"),
+        ",".join(map(str, rolled)),
         "--index-sanity-check",
     )
-    assert sane.out.count("passed sanity check.") == 2 * len(logs), sane.out + sane.err
+    assert sane.out.count("passed sanity check.") == len(rolled) == 2 * len(logs) - 2, sane.out + sane.err
