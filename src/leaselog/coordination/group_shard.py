@@ -30,6 +30,7 @@ from leaselog.coordination.group_commands import (
     Heartbeat,
     JoinAnswer,
     JoinGroup,
+    LeaveAnswer,
     LeaveGroup,
     ListGroups,
     PartitionCodes,
@@ -179,7 +180,7 @@ class GroupShard:
         if not ask.group_id:
             return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
         if group is None:
-            return turn.reply(ask.token, Refused(ErrorCode.UNKNOWN_MEMBER_ID))
+            return turn.reply(ask.token, _unknown_member(ask))
         match ask:
             case SyncGroup():
                 return rebalance.sync(group, ask, turn)
@@ -219,6 +220,8 @@ class GroupShard:
 
     def _delete_offsets(self, ask: DeleteOffsets, turn: Turn) -> None:
         group = self._groups.get(ask.group_id)
+        if not ask.group_id:
+            return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
         if group is None:
             return turn.reply(ask.token, _no_group(ask.group_id))
         if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
@@ -295,6 +298,13 @@ class GroupShard:
 
     def _turn(self, now_ms: int) -> Turn:
         return Turn(now_ms, self.limits, self._deadlines)
+
+
+def _unknown_member(ask: SyncGroup | Heartbeat | LeaveGroup) -> Refused | LeaveAnswer:
+    """A group that is not there has nobody in it; those who leave are told one by one."""
+    if isinstance(ask, LeaveGroup):
+        return LeaveAnswer(tuple((leaver, ErrorCode.UNKNOWN_MEMBER_ID) for leaver in ask.members))
+    return Refused(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def _no_group(group_id: GroupId) -> Refused:

@@ -52,7 +52,7 @@ async def _find(key_type: int, key: str, context: RequestContext) -> Coordinator
         return Coordinator(
             key=key,
             error_code=refused.code,
-            error_message=refused.message or refused.code.name,
+            error_message=refused.message or "",
             node_id=NO_NODE,
             port=NO_NODE,
         )
