@@ -2,9 +2,9 @@
 
 - A page holds at most `response_partition_limit` partitions, bounded by `max.request.partition.size.limit` and never
   fewer than one. `next_cursor` names the first partition that did not fit; the next request begins there.
-- No topics means all of them. A cursor whose topic is gone begins at the next name.
+- No topics means all of them; a cursor whose topic is gone begins at the next name then.
 - Topics that are asked for and do not exist are told before the page's end, and take no place in it.
-- A negative cursor index is INVALID_REQUEST for every topic.
+- A cursor with a negative index, or of a topic that is not among those named, is INVALID_REQUEST for all of them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def describe_topic_partitions(
     broker = context.broker
     cursor = request.cursor
     names = {topic.name for topic in request.topics} or {topic.name for topic in broker.cluster.topics()}
-    if cursor is not None and cursor.partition_index < 0:
+    if cursor is not None and (
+        cursor.partition_index < 0 or (request.topics and cursor.topic_name not in names)
+    ):
         return DescribeTopicPartitionsResponse(
             topics=[
                 DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=name)
