@@ -12,6 +12,7 @@ from struct import Struct
 
 import cramjam
 
+from leaselog.model import BrokenInvariant
 from leaselog.wire.errors import BadLength, CorruptBatch
 from leaselog.wire.primitives import Buffer
 
@@ -51,6 +52,8 @@ _LZ4_FRAME_HEAD = b"\x04\x22\x4d\x18\x60\x40\x82"
 _LZ4_BLOCK_BYTES = 64 * 1024
 _LZ4_STORED = 1 << 31
 _LZ4_END = bytes(4)
+#: behind the one block of a frame of cramjam's: the block's checksum, the end mark, the content's checksum
+_LZ4_FRAME_TAIL_BYTES = 12
 
 _FIRST_ROOM_BYTES = 16 * 1024
 _FIRST_ROOM_RATIO = 4
@@ -188,6 +191,12 @@ def _compress_lz4_block(block: memoryview, level: int) -> bytes:
     # whose levels came later than its default.
     if level == DEFAULT_LEVELS[Codec.LZ4]:
         return bytes(cramjam.lz4.compress_block(block, store_size=False))
-    return bytes(
-        cramjam.lz4.compress_block(block, store_size=False, mode="high_compression", compression=level)
-    )
+    # cramjam's block compressor takes a level and ignores it, its frames do not: a frame of one block, opened.
+    frame = bytes(cramjam.lz4.compress(block, level))
+    start = len(_LZ4_FRAME_HEAD) + _UINT_LE.size
+    size = _UINT_LE.unpack_from(frame, len(_LZ4_FRAME_HEAD))[0] & ~_LZ4_STORED
+    if start + size + _LZ4_FRAME_TAIL_BYTES != len(frame):
+        raise BrokenInvariant(
+            f"an LZ4 frame of {len(frame)} bytes with a first block of {size}, expected one"
+        )
+    return frame[start : start + size]

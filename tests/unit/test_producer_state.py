@@ -1,0 +1,204 @@
+"""Idempotent producers of one partition, as a 4.3.1 broker treats them."""
+
+from __future__ import annotations
+
+import pytest
+
+from leaselog.log.producer_state import KnownBatch, Producer, ProducerState
+from leaselog.model import ErrorCode, Refused
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.record_batch import MAX_SEQUENCE, BatchHeader, read_header
+from leaselog.wire.records import Record, build_batch
+
+NOW = 1_700_000_000_000
+# Written by Apache Kafka 4.3.1: producer 500 with sequences 0..1 and 2..4, producer 501 (epoch 4) around the wrap.
+KAFKA_SNAPSHOT = bytes.fromhex(
+    "00013da053180000000200000000000001f4000000000004000000000000000400000002000001a1fe166484ffffffffffffffffffffffff"
+    "00000000000001f5000400000000000000000000000600000001000001a1fe166484ffffffffffffffffffffffff"
+)
+KAFKA_SNAPSHOT_TIME = 1_795_264_242_820
+
+
+def batch(
+    sequence: int,
+    *,
+    count: int = 2,
+    epoch: int = 0,
+    producer_id: int = 100,
+    offset: int = 0,
+    timestamp_ms: int = NOW,
+    transactional: bool = False,
+    control: bool = False,
+) -> BatchHeader:
+    return read_header(
+        build_batch(
+            [Record(None, b"v", (), timestamp_ms)] * count,
+            base_offset=offset,
+            producer_id=producer_id,
+            producer_epoch=epoch,
+            base_sequence=sequence,
+            is_transactional=transactional,
+            is_control=control,
+        )
+    )
+
+
+def state_after(*batches: BatchHeader) -> ProducerState:
+    state = ProducerState()
+    for header in batches:
+        state.replay(header)
+    return state
+
+
+def refused(answer: object) -> ErrorCode:
+    assert isinstance(answer, Refused)
+    return answer.code
+
+
+def test_an_unknown_producer_may_begin_with_any_sequence() -> None:
+    assert ProducerState().check(batch(5)) is None
+
+
+def test_the_next_sequence_is_accepted_and_a_gap_is_not() -> None:
+    state = state_after(batch(5))
+    assert state.check(batch(7)) is None
+    assert refused(state.check(batch(8))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_repeated_batch_is_known_by_where_it_went() -> None:
+    state = state_after(batch(5, offset=31), batch(7, offset=33))
+    assert state.check(batch(5, timestamp_ms=NOW - 999)) == KnownBatch(5, 6, 31, 33, NOW)
+
+
+def test_the_same_sequence_with_another_length_is_out_of_order_rather_than_known() -> None:
+    state = state_after(batch(5))
+    assert refused(state.check(batch(5, count=3))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_five_batches_are_remembered_and_the_sixth_last_is_out_of_order() -> None:
+    state = state_after(*(batch(n * 2, offset=n * 2) for n in range(6)))
+    assert isinstance(state.check(batch(2)), KnownBatch)
+    assert refused(state.check(batch(0))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_sequences_wrap_to_zero_within_a_batch_and_between_two() -> None:
+    within = state_after(batch(MAX_SEQUENCE))
+    assert within.check(batch(1)) is None
+    assert isinstance(within.check(batch(MAX_SEQUENCE)), KnownBatch)
+    between = state_after(batch(MAX_SEQUENCE - 1))
+    assert between.check(batch(0)) is None
+
+
+def test_a_new_epoch_begins_at_sequence_zero() -> None:
+    state = state_after(batch(5))
+    assert refused(state.check(batch(7, epoch=1))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert state.check(batch(0, epoch=1)) is None
+
+
+def test_a_new_epoch_forgets_the_batches_of_the_old() -> None:
+    state = state_after(batch(0, epoch=1), batch(0, epoch=2))
+    assert refused(state.check(batch(0, epoch=1))) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert isinstance(state.check(batch(0, epoch=2)), KnownBatch)
+
+
+def test_an_older_epoch_is_refused() -> None:
+    state = state_after(batch(0, epoch=3))
+    assert refused(state.check(batch(2, epoch=2))) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_a_coordinators_batch_is_judged_by_its_epoch_alone() -> None:
+    state = state_after(batch(0, epoch=3))
+    assert state.check(batch(77, epoch=3), sequenced=False) is None
+    assert refused(state.check(batch(77, epoch=2), sequenced=False)) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_checking_changes_nothing() -> None:
+    state = state_after(batch(0))
+    before = state.snapshot()
+    for header in (batch(2), batch(0, epoch=1), batch(9), batch(0)):
+        state.check(header)
+    assert state.snapshot() == before
+
+
+def test_a_batch_without_a_producer_leaves_no_trace() -> None:
+    assert len(state_after(batch(-1, producer_id=-1, epoch=-1))) == 0
+
+
+def test_silence_forgets_a_producer_and_it_may_begin_anywhere_again() -> None:
+    state = state_after(batch(0), batch(0, producer_id=101, timestamp_ms=NOW + 1))
+    assert state.expire(NOW + 86_400_000 - 1) == 0
+    assert state.expire(NOW + 86_400_000) == 1
+    assert state.check(batch(40)) is None
+    assert [producer.producer_id for producer in state] == [101]
+
+
+def test_beyond_the_bound_the_producer_silent_for_longest_is_forgotten() -> None:
+    state = ProducerState(limit=2)
+    for producer_id, sequence in ((1, 0), (2, 0), (1, 2), (3, 0)):
+        state.replay(batch(sequence, producer_id=producer_id))
+    assert sorted(producer.producer_id for producer in state) == [1, 3]
+
+
+def test_an_open_transaction_is_described_holds_the_stable_offset_and_outlives_silence() -> None:
+    state = state_after(batch(0, offset=10, transactional=True), batch(2, offset=12, transactional=True))
+    (producer,) = state
+    assert (producer.transaction_start, state.first_unstable_offset) == (10, 10)
+    assert refused(state.check(batch(4))) is ErrorCode.INVALID_TXN_STATE
+    assert state.expire(NOW * 2) == 0
+
+
+def test_a_marker_ends_the_transaction_and_tells_the_coordinators_epoch() -> None:
+    state = state_after(batch(0, offset=10, transactional=True))
+    state.replay(
+        batch(-1, count=1, offset=12, control=True, transactional=True, epoch=1), coordinator_epoch=6
+    )
+    (producer,) = state
+    assert (producer.transaction_start, producer.coordinator_epoch, producer.epoch) == (-1, 6, 1)
+    assert (producer.last_sequence, state.first_unstable_offset) == (-1, None)
+    assert state.check(batch(0, epoch=1)) is None
+    assert refused(state.check(batch(3, epoch=1))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_snapshot_of_apache_kafka_is_read_and_written_byte_for_byte() -> None:
+    state = ProducerState()
+    state.restore(KAFKA_SNAPSHOT, KAFKA_SNAPSHOT_TIME)
+    assert state.snapshot() == KAFKA_SNAPSHOT
+    assert state.check(batch(5, producer_id=500)) is None
+    assert state.check(batch(2, count=3, producer_id=500)) == KnownBatch(2, 4, 2, 5, KAFKA_SNAPSHOT_TIME)
+    assert state.check(batch(1, producer_id=501, epoch=4)) is None
+
+
+def test_replaying_the_batches_gives_the_snapshot_apache_kafka_wrote() -> None:
+    at = KAFKA_SNAPSHOT_TIME
+    state = state_after(
+        batch(0, producer_id=500, timestamp_ms=at),
+        batch(2, producer_id=500, count=3, offset=2, timestamp_ms=at),
+        batch(MAX_SEQUENCE, producer_id=501, epoch=4, offset=5, timestamp_ms=at),
+    )
+    assert state.snapshot() == KAFKA_SNAPSHOT
+
+
+def test_a_snapshot_leaves_out_who_has_expired_by_now() -> None:
+    state = ProducerState(expiration_ms=1000)
+    state.restore(KAFKA_SNAPSHOT, KAFKA_SNAPSHOT_TIME + 1000)
+    assert len(state) == 0
+
+
+def test_a_producer_known_only_by_a_marker_survives_the_snapshot() -> None:
+    state = state_after(batch(-1, count=1, control=True, epoch=4))
+    restored = ProducerState()
+    restored.restore(state.snapshot(), NOW)
+    assert list(restored) == [Producer(100, 4, -1, NOW, -1)]
+
+
+def test_a_damaged_snapshot_is_a_decode_error_and_changes_nothing() -> None:
+    state = state_after(batch(0))
+    before = state.snapshot()
+    damaged = [KAFKA_SNAPSHOT[:size] for size in range(len(KAFKA_SNAPSHOT))]
+    damaged += [b"\x00\x02" + KAFKA_SNAPSHOT[2:], KAFKA_SNAPSHOT + b"\x00"]
+    for at in range(len(KAFKA_SNAPSHOT)):
+        damaged.append(KAFKA_SNAPSHOT[:at] + bytes([KAFKA_SNAPSHOT[at] ^ 1]) + KAFKA_SNAPSHOT[at + 1 :])
+    for data in damaged:
+        with pytest.raises(DecodeError):
+            state.restore(data, NOW)
+    assert state.snapshot() == before
