@@ -102,7 +102,10 @@ def test_every_key_says_what_it_does_or_why_it_does_nothing() -> None:
 @pytest.mark.parametrize("view", [BrokerConfig, TopicConfig, GroupConfig])
 def test_a_key_that_is_said_to_work_is_read_somewhere_and_a_planned_one_is_not(view: type[View]) -> None:
     read = {name for name in view.documents if name.replace(".", "_") in attributes_read()}
-    assert view.documents.keys() - read == view.planned, "declare planned=True, or take it off"
+    assert view.documents.keys() - read == view.planned, (
+        "set planned=True on what nothing reads yet, take it off what is read now, "
+        "then: leaselog config-docs > docs/reference/configuration.md"
+    )
 
 
 @cache

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
@@ -233,9 +233,13 @@ class Cluster:
         """One answer for each wish; topics are named once at most."""
         return await self._see_through(self._create_partitions(wanted, validate_only))
 
-    async def alter_configs(self, changes: Sequence[ConfigChanged]) -> Refused | None:
-        """Makes changes that `configuration` has approved durable and lets them take effect, all together."""
-        return await self._see_through(self._alter_configs(changes))
+    async def alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
+        """Makes the changes that ``decide`` approves durable and lets them take effect, all together.
+
+        ``decide`` is asked when no other change is under way: an APPEND must not miss the one before it, nor a
+        topic's values outlive the topic.
+        """
+        return await self._see_through(self._alter_configs(decide))
 
     async def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
@@ -377,7 +381,8 @@ class Cluster:
         topic = self.topic(name)
         return 0 if topic is None else topic.partition_count
 
-    async def _alter_configs(self, changes: Sequence[ConfigChanged]) -> Refused | None:
+    async def _alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
+        changes = decide()
         decision = self._shard.handle(ChangeConfigs(tuple(changes)))
         assert isinstance(decision, Decision), "approved before they came here"
         refused = await self._try_commit(decision.records)

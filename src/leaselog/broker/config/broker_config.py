@@ -66,13 +66,11 @@ class BrokerConfig(View):
     max_incremental_fetch_session_cache_slots = Int(
         "Fetch sessions kept; at the bound fetches go without one."
     )
-    max_request_partition_size_limit = Int(
-        "The most partitions one DescribeTopicPartitions answers with.", planned=True
-    )
+    max_request_partition_size_limit = Int("The most partitions one DescribeTopicPartitions answers with.")
 
     # Topics.
     auto_create_topics_enable = Flag("A topic asked for by name springs into being.")
-    delete_topic_enable = Flag("Topics may be deleted.", planned=True)
+    delete_topic_enable = Flag("Topics may be deleted.")
     num_partitions = Int("Partitions of a topic whose creator does not say.")
     default_replication_factor = Int("Replication factor of a topic whose creator does not say.")
 

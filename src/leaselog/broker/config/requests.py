@@ -28,6 +28,10 @@ _UNNAMED = {
 Outcome = tuple[ConfigChanged, ...] | Refused
 
 
+#: asks what to write when nothing else is being written, and writes it
+Writer = Callable[[Callable[[], Sequence[ConfigChanged]]], Awaitable[Refused | None]]
+
+
 class ConfigRequests:
     """One request's view: the configuration, the topics there are, and the id this broker answers to."""
 
@@ -133,17 +137,21 @@ class ConfigRequests:
         return {resource: refusal for resource, count in Counter(resources).items() if count > 1}
 
 
-async def store(
-    outcomes: Sequence[Outcome], write: Callable[[tuple[ConfigChanged, ...]], Awaitable[Refused | None]]
-) -> list[Refused | None]:
-    """Writes the changes of all outcomes at once; each outcome's refusal, or None where it is stored."""
-    changes = tuple(change for outcome in outcomes if not isinstance(outcome, Refused) for change in outcome)
-    failure = await write(changes) if changes else None
+async def store(decide: Callable[[], list[Outcome]], write: Writer) -> list[Refused | None]:
+    """Has the changes of all outcomes written at once; each one's refusal, or None where it is stored."""
+    outcomes: list[Outcome] = []
+
+    def changes() -> list[ConfigChanged]:
+        outcomes.extend(decide())
+        return [change for outcome in outcomes if not isinstance(outcome, Refused) for change in outcome]
+
+    failure = await write(changes)
     return [outcome if isinstance(outcome, Refused) else failure for outcome in outcomes]
 
 
-async def store_nothing(changes: tuple[ConfigChanged, ...]) -> Refused | None:
+async def store_nothing(changes: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
     """The writer of a request that only wants to know."""
+    changes()
     return None
 
 

@@ -21,10 +21,14 @@ async def alter_configs(request: AlterConfigsRequest, context: RequestContext) -
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     repeated = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
-    outcomes = [
-        repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests) for r in request.resources
-    ]
-    refusals = await store(outcomes, store_nothing if request.validate_only else cluster.alter_configs)
+
+    def decide() -> list[Outcome]:
+        return [
+            repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests)
+            for r in request.resources
+        ]
+
+    refusals = await store(decide, store_nothing if request.validate_only else cluster.alter_configs)
     return AlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(

@@ -27,11 +27,14 @@ async def incremental_alter_configs(
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     repeated = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
-    outcomes = [
-        repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests, request.validate_only)
-        for r in request.resources
-    ]
-    refusals = await store(outcomes, store_nothing if request.validate_only else cluster.alter_configs)
+
+    def decide() -> list[Outcome]:
+        return [
+            repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests, request.validate_only)
+            for r in request.resources
+        ]
+
+    refusals = await store(decide, store_nothing if request.validate_only else cluster.alter_configs)
     return IncrementalAlterConfigsResponse(
         responses=[
             AlterConfigsResourceResponse(
