@@ -31,6 +31,7 @@ class Cluster:
         self.shard = ClusterShard(NodeId(0))
         self.configuration = Configuration(BrokerConfig.from_properties(""), self.shard.configs)
         self.failure: Refused | None = None
+        self._changing = asyncio.Lock()
 
     def topic(self, name: str) -> object | None:
         return object() if name in ("t", "u") else None
@@ -39,12 +40,14 @@ class Cluster:
         yield from (SimpleNamespace(name="u"), SimpleNamespace(name="t"))
 
     async def alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
-        changes = decide()
-        if self.failure is None:
-            for change in changes:
-                self.shard.replay(change)
-            self.configuration.changed(changes)
-        return self.failure
+        async with self._changing:
+            changes = decide()
+            await asyncio.sleep(0)  # the sync
+            if self.failure is None:
+                for change in changes:
+                    self.shard.replay(change)
+                self.configuration.changed(changes)
+            return self.failure
 
 
 @pytest.fixture
@@ -107,6 +110,22 @@ def test_a_resource_that_comes_twice_is_refused_both_times(cluster: Cluster) -> 
     answers = alter(cluster, twice, setting(ResourceType.TOPIC, "u", "retention.ms", "7"), twice)
     refused = (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
     assert answers == [refused, (ErrorCode.NONE, None), refused]
+
+
+def test_two_appends_at_once_both_count(cluster: Cluster) -> None:
+    async def append(entry: str) -> None:
+        resource = setting(
+            ResourceType.TOPIC, "t", "leader.replication.throttled.replicas", entry, AlterOp.APPEND
+        )
+        request = new.IncrementalAlterConfigsRequest(resources=[resource])
+        await incremental_alter_configs(request, context(cluster))
+
+    async def both() -> None:
+        await asyncio.gather(append("0:1"), append("1:1"))
+
+    asyncio.run(both())
+    stored = cluster.shard.configs[ResourceType.TOPIC, "t"]
+    assert stored == {"leader.replication.throttled.replicas": "0:1,1:1"}
 
 
 def test_validating_stores_nothing_and_finds_the_same_faults(cluster: Cluster) -> None:
