@@ -90,12 +90,12 @@ def fetch(address: str, topic: str, count: int) -> float:
     client = Consumer(
         {"bootstrap.servers": address, "group.id": "bench", "enable.auto.commit": False,
          "auto.offset.reset": "earliest", "fetch.min.bytes": 1, "max.partition.fetch.bytes": 1 << 20,
-         "queued.min.messages": 1_000_000, "check.crcs": False}
+         "queued.min.messages": 1_000_000, "queued.max.messages.kbytes": 1 << 20, "check.crcs": False}
     )  # fmt: skip
     client.assign([TopicPartition(topic, 0, 0)])
     seen, started = 0, 0.0
     while seen < count:
-        messages = client.consume(10_000, timeout=20)
+        messages = client.consume(min(10_000, count - seen), timeout=20)
         if not messages:
             raise RuntimeError(f"only {seen} of {count} records came back")
         if not started:

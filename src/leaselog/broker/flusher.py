@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import SyncJob
 
 if TYPE_CHECKING:
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Flusher"]
 
 SYNC_THREADS = 4
-
-log = StructuredLog("flusher")
 
 
 class Flusher:
@@ -93,7 +90,6 @@ class Flusher:
             partition.synced()
         else:
             # What the disk lost stays lost after a failed fsync; asking again would be told a lie.
-            log.error("sync failed, the log takes no more writes", partition=partition.name, error=failure)
             partition.log.sync_failed(job, failure)
             partition.failed(f"sync failed: {failure}")
 

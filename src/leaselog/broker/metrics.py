@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
@@ -44,9 +44,6 @@ class Metrics:
             "Time of one round of syncs",
             buckets=SYNC_SECONDS,
             registry=self.registry,
-        )
-        self.failed_logs = Gauge(
-            "leaselog_failed_logs", "Logs that take no more writes", registry=self.registry
         )
         # Label look-ups cost more than counting, so the children of each API are kept.
         self._requests_of: dict[str, Callable[[], None]] = {}
@@ -111,6 +108,8 @@ class _BrokerCollector:
         yield GaugeMetricFamily("leaselog_connections", "Open connections", broker.connection_count())
         yield GaugeMetricFamily("leaselog_waiting_requests", "Parked long polls", len(broker.waiting_room))
         yield GaugeMetricFamily("leaselog_fetch_sessions", "Fetch sessions kept", len(broker.fetch_sessions))
+        failed = sum(1 for partition in broker.logs.partitions() if partition.log.failure is not None)
+        yield GaugeMetricFamily("leaselog_failed_logs", "Logs that take no more writes", failed)
         size = GaugeMetricFamily("leaselog_log_size_bytes", "Bytes on disk", labels=["topic", "partition"])
         start = GaugeMetricFamily(
             "leaselog_log_start_offset", "First offset kept", labels=["topic", "partition"]

@@ -13,10 +13,13 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
+from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import Appended, AppendRefused, Durability, Origin, PartitionLog
 from leaselog.model import ErrorCode, TopicId, TopicPartition
 
 __all__ = ["Partition"]
+
+log = StructuredLog("partition")
 
 
 class Partition:
@@ -37,6 +40,7 @@ class Partition:
         #: one broker leads every partition since it was made
         self.leader_epoch = 0
         self.is_deleted = False
+        self._is_failure_told = False
         self._mark_dirty = mark_dirty
         self._wake = wake
         #: appends that wait for the disk: the end offset that must be durable, ascending
@@ -67,8 +71,15 @@ class Partition:
             if wait and synced_first and self.log.durable_end < outcome.end_offset:
                 self._waiting.append((outcome.end_offset, answer, outcome))
                 return answer
+        self._tell_failure()
         answer.set_result(outcome)
         return answer
+
+    def _tell_failure(self) -> None:
+        """One loud line when the log has stopped taking writes."""
+        if self.log.failure is not None and not self._is_failure_told:
+            self._is_failure_told = True
+            log.error("the log takes no more writes", partition=self.name, why=self.log.failure)
 
     def synced(self) -> None:
         """The log's durable end has moved: answers what waited for it and wakes readers."""
@@ -80,7 +91,8 @@ class Partition:
         self._wake(self)
 
     def failed(self, why: str) -> None:
-        """The disk failed: nothing that waits was promised, and nothing more will be."""
+        """A sync failed: nothing that waits was promised, and nothing more will be."""
+        self._tell_failure()
         self._refuse_waiting(AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, why))
 
     def deleted(self) -> None:

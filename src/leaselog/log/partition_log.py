@@ -21,13 +21,15 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from leaselog.log._intake import AppendRefused, Origin
 from leaselog.log.checkpoints import format_epochs
+from leaselog.log.cleaner import Candidate, Cleaned, CleaningJob, Source, cleanable
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import File, Files, replace_whole
 from leaselog.log.ingest import Duplicate, Ingested, IngestRules, ingest
-from leaselog.log.layout import EPOCHS
+from leaselog.log.layout import CLEANED, EPOCHS
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.producer_state import Producer
 from leaselog.log.recovery import Loaded, load
@@ -75,6 +77,9 @@ class PartitionLog:
         self.directory = directory
         #: why nothing can be written any more
         self.failure: OSError | None = None
+        #: a sync failed, or the files are gone: nothing more can become durable. A failed write alone leaves
+        #: this False, as what was written before it can still be synced, and somebody waits for that.
+        self._is_unsyncable = False
         self._files = files
         self._opened = opened
         #: at least one, without gaps between them; only the last takes appends
@@ -89,6 +94,9 @@ class PartitionLog:
         self._unsynced_paths = dict.fromkeys(loaded.unsynced_paths)
         self._unsynced_directories = dict.fromkeys(loaded.unsynced_directories)
         self._syncing: SyncJob | None = None
+        #: all below has been through the cleaner; what the data directory's checkpoint keeps
+        self.cleaned_to = 0
+        self._cleaning: CleaningJob | None = None
         #: where the log ended when it was opened after a clean stop: unless it grows, close has nothing to write
         self._settled_end = self.end_offset if clean else -1
 
@@ -104,11 +112,12 @@ class PartitionLog:
         clean: bool,
         recovery_point: int = 0,
         start_offset: int = 0,
+        cleaned_to: int = 0,
         opened: OpenSegments | None = None,
     ) -> PartitionLog:
         """Open the partition in ``directory``, or make it, recovering unless the last stop was ``clean``.
 
-        ``recovery_point`` and ``start_offset`` are what the data directory's checkpoints say; a ``start_offset``
+        ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say; a ``start_offset``
         beyond the end is ignored. Pass one ``opened`` to all logs of a broker so that they share its bound.
         Raises ``UnusableLog`` if the directory is another topic's, ``OSError`` if the disk refuses.
         """
@@ -124,7 +133,10 @@ class PartitionLog:
             start_offset=start_offset,
             opened=opened,
         )
-        return cls(files, directory, config, loaded, start_offset, opened, clean=clean)
+        log = cls(files, directory, config, loaded, start_offset, opened, clean=clean)
+        # A checkpoint ahead of what recovery left says nothing; cleaning twice does no harm.
+        log.cleaned_to = cleaned_to if cleaned_to <= log.end_offset else 0
+        return log
 
     # -- the offsets ------------------------------------------------------------------------------------
 
@@ -191,7 +203,7 @@ class PartitionLog:
             limit_bytes=config.segment_bytes,
             index_bytes=config.segment_index_bytes,
         )
-        is_old = active.size_bytes and active.age_ms(batches.max_timestamp, now_ms) > config.segment_ms
+        is_old = active.size_bytes and active.age_ms(batches.max_timestamp, now_ms) > self._segment_ms()
         if active.size_bytes and (is_old or not has_room):
             self.roll(now_ms)
         self._active.append(batches.records, batches.headers, interval_bytes=config.index_interval_bytes)
@@ -199,6 +211,13 @@ class PartitionLog:
             self._producers.replay(header)
         if batches.headers[-1].leader_epoch > self._epochs.latest:
             self._assign_epochs(batches.headers)
+
+    def _segment_ms(self) -> int:
+        config = self.config
+        # The active segment is never cleaned, so a bound on how long cleaning may wait bounds it too.
+        return (
+            min(config.segment_ms, config.max_compaction_lag_ms) if config.is_compacted else config.segment_ms
+        )
 
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next. Raises ``OSError``."""
@@ -249,12 +268,12 @@ class PartitionLog:
     # -- making it durable ------------------------------------------------------------------------------
 
     def pending_sync(self) -> SyncJob | None:
-        """What to sync next, or None: nothing new, or a job is under way, or the log failed.
+        """What to sync next, or None: nothing new, or a job is under way, or a sync failed before.
 
         ``job.run()`` may run on any thread. Its outcome comes back as ``synced`` or ``sync_failed``. In ``os``
         mode there is a job only for sealed segments, and after `flush.messages`.
         """
-        if self._syncing is not None or self.failure is not None:
+        if self._syncing is not None or self._is_unsyncable:
             return None
         flushes_all = self.config.durability is not Durability.OS
         if not flushes_all and self.end_offset - self.durable_end >= self.config.flush_messages:
@@ -279,12 +298,13 @@ class PartitionLog:
         """``job`` ran: what it covered is durable."""
         if job is self._syncing:
             self._syncing = None
-        if self.failure is None:
+        if not self._is_unsyncable:
             self.durable_end = max(self.durable_end, job.end_offset)
 
     def sync_failed(self, job: SyncJob, error: OSError) -> None:
         """``job`` raised: nothing beyond the old durable end can be promised, now or later."""
         self._syncing = None
+        self._is_unsyncable = True
         self.failure = self.failure or error
 
     def flush(self) -> None:
@@ -296,7 +316,7 @@ class PartitionLog:
             try:
                 job.run()
             except OSError as error:
-                self.failure = error
+                self.sync_failed(job, error)
                 raise
             self.synced(job)
 
@@ -317,6 +337,7 @@ class PartitionLog:
         """Let go of the files as they are: the partition is being deleted."""
         for segment in self._segments:
             self._opened.forget(segment)
+        self._is_unsyncable = True
         self.failure = self.failure or OSError("closed")
 
     # -- reading ----------------------------------------------------------------------------------------
@@ -431,6 +452,99 @@ class PartitionLog:
             self.start_offset = start
             self._keep_epochs(self._epochs.cut_front(start))
 
+    # -- compacting -------------------------------------------------------------------------------------
+
+    def plan_cleaning(self, now_ms: int) -> CleaningJob | None:
+        """A job for the cleaner, or None: not a compacted topic, not dirty enough, or one is under way.
+
+        Run it on any thread, then hand it to ``install``, or to ``drop_cleaning`` if it failed.
+        """
+        if self._cleaning is not None or self.failure is not None or not self.config.is_compacted:
+            return None
+        sealed = self._segments[:-1]
+        safe_end = min(self.durable_end, self.high_watermark, *self._unstable())
+        count = cleanable(
+            [_candidate(segment) for segment in sealed],
+            self.config,
+            now_ms=now_ms,
+            cleaned_to=self.cleaned_to,
+            safe_end=safe_end,
+        )
+        if count == 0:
+            return None
+        self._cleaning = CleaningJob(
+            self._files,
+            tuple(_source(segment) for segment in sealed[:count]),
+            self.config,
+            now_ms,
+            self.cleaned_to,
+            self._last_offsets(),
+            partial(self._cleaned_segment, now_ms),
+        )
+        return self._cleaning
+
+    def _unstable(self) -> list[int]:
+        first = self._producers.first_unstable_offset
+        return [] if first is None else [first]
+
+    def _last_offsets(self) -> dict[int, int]:
+        known = (producer for producer in self._producers if producer.batches)
+        return {producer.producer_id: producer.batches[-1].end_offset - 1 for producer in known}
+
+    def _cleaned_segment(self, now_ms: int, base_offset: int, end_offset: int) -> Segment:
+        return Segment(
+            self._files,
+            self.directory,
+            base_offset,
+            size_bytes=0,
+            end_offset=end_offset,
+            created_ms=now_ms,
+            opened=self._opened,
+            name_suffix=CLEANED,
+        )
+
+    def install(self, job: CleaningJob, now_ms: int) -> DeleteWork | None:
+        """Put what ``job`` made in place of its sources, which are renamed and wait for the caller to remove them.
+
+        A group of which retention has taken a source meanwhile is left as it is. A failing disk sets ``failure``.
+        """
+        self._cleaning, paths = None, list[str]()
+        try:
+            for cleaned in job.done:
+                paths += self._install_one(cleaned)
+        except OSError as error:
+            self.failure = error
+            return None
+        self.cleaned_to = max(self.cleaned_to, job.cleaned_to)
+        return DeleteWork(tuple(paths), now_ms + self.config.file_delete_delay_ms) if paths else None
+
+    def _install_one(self, cleaned: Cleaned) -> list[str]:
+        if cleaned.segment is None:
+            return []
+        at = bisect_right(self._segments, cleaned.sources[0].base_offset, key=_base_offset) - 1
+        replaced = self._segments[max(at, 0) : max(at, 0) + len(cleaned.sources)]
+        if [_source(segment) for segment in replaced] != list(cleaned.sources):
+            cleaned.segment.remove_files()
+            return []
+        cleaned.segment.commit_swap()
+        paths: list[str] = []
+        for segment in replaced:
+            # The producers' state at the first one's base is still true there.
+            paths += segment.rename_away(with_snapshot=segment is not replaced[0])
+            self._opened.forget(segment)
+        cleaned.segment.take_over()
+        self._segments[at : at + len(replaced)] = [cleaned.segment]
+        self._unsynced_directories[self.directory] = None
+        return paths
+
+    def drop_cleaning(self, job: CleaningJob) -> None:
+        """``job`` failed or is not wanted any more: remove what it wrote, as far as the disk lets us."""
+        self._cleaning = None
+        with suppress(OSError):
+            for name in self._files.names(self.directory):
+                if name.endswith(CLEANED):
+                    self._files.remove(f"{self.directory}/{name}")
+
     # -- what there is ----------------------------------------------------------------------------------
 
     def size_bytes(self) -> int:
@@ -459,6 +573,20 @@ def writable(records: Buffer) -> bytearray | memoryview:
 
 def _base_offset(segment: Segment) -> int:
     return segment.base_offset
+
+
+def _source(segment: Segment) -> Source:
+    return Source(segment.path(), segment.base_offset, segment.end_offset, segment.size_bytes)
+
+
+def _candidate(segment: Segment) -> Candidate:
+    return Candidate(
+        segment.base_offset,
+        segment.end_offset,
+        segment.size_bytes,
+        segment.first_timestamp(),
+        _age_from(segment),
+    )
 
 
 def _age_from(segment: Segment) -> int:
