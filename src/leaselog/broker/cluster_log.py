@@ -59,8 +59,9 @@ class ClusterLog:
 
     def open(self) -> Iterator[ClusterRecord]:
         """Every record that is to be replayed. Raises ``OSError`` and ``UnusableLog``."""
-        self._files.make_directory(self._directory)
-        snapshot_end = find_snapshot(self._files, self._directory)
+        # The directory is left to the log to make, which syncs only what it made itself.
+        is_new = not self._files.exists(self._directory)
+        snapshot_end = None if is_new else find_snapshot(self._files, self._directory)
         self._snapshot_end = snapshot_end or 0
         log = self._log = PartitionLog.open(
             self._files,
