@@ -6,6 +6,7 @@ Knows nothing of requests, groups or time: the caller says what time it is, and 
 
 from leaselog.log._intake import AppendRefused, Origin, RecordError
 from leaselog.log.checkpoints import format_offsets, parse_offsets
+from leaselog.log.cleaner import CleaningJob
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import Buffer, File, Files, OsFiles, read_whole, remove_tree, replace_whole
 from leaselog.log.layout import (
@@ -27,6 +28,7 @@ __all__ = [
     "AppendRefused",
     "Appended",
     "Buffer",
+    "CleaningJob",
     "DeleteWork",
     "Durability",
     "File",

@@ -15,6 +15,8 @@ from array import array
 from bisect import bisect_right
 from struct import Struct
 
+from leaselog.log.files import File
+
 __all__ = ["MAX_RELATIVE_OFFSET", "OffsetIndex", "TimeIndex"]
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
@@ -125,6 +127,17 @@ class TimeIndex:
         if not self._timestamps:
             return None
         return self._timestamps[-1], self.base_offset + self._relative_offsets[-1]
+
+    @classmethod
+    def last_entry_of(cls, base_offset: int, file: File) -> tuple[int, int] | None:
+        """The last entry of an index file; None if that needs the whole file, or there is none."""
+        size_bytes = file.size_bytes()
+        if size_bytes == 0 or size_bytes % _TIME_ENTRY.size:
+            return None
+        timestamp, relative = _TIME_ENTRY.unpack(
+            file.read_at(size_bytes - _TIME_ENTRY.size, _TIME_ENTRY.size)
+        )
+        return (timestamp, base_offset + relative) if timestamp > 0 and relative >= 0 else None
 
     def is_full(self, limit_bytes: int) -> bool:
         # One entry stays free for the largest timestamp, which is added when the segment is sealed.

@@ -17,7 +17,6 @@ what was written before stays readable. Only a reopen, which recovers, makes it 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,18 +24,19 @@ from functools import partial
 
 from leaselog.log._intake import AppendRefused, Origin
 from leaselog.log.checkpoints import format_epochs
-from leaselog.log.cleaner import Candidate, Cleaned, CleaningJob, Source, cleanable
+from leaselog.log.cleaner import CleaningJob, cleanable
 from leaselog.log.config import Durability, LogConfig
-from leaselog.log.files import File, Files, replace_whole
+from leaselog.log.files import Files, replace_whole
 from leaselog.log.ingest import Duplicate, Ingested, IngestRules, ingest
 from leaselog.log.layout import CLEANED, EPOCHS
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.producer_state import Producer
 from leaselog.log.recovery import Loaded, load
 from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
-from leaselog.log.segment import FileSlice, Segment
+from leaselog.log.segment import FileSlice
+from leaselog.log.segment_list import SegmentList
 from leaselog.log.snapshots import write_snapshot
-from leaselog.log.sync_job import SyncJob
+from leaselog.log.sync_job import SyncJob, Unsynced
 from leaselog.log.timestamps import FoundOffset, first_at_or_after, largest_timestamp
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.wire.errors import DecodeError
@@ -81,18 +81,13 @@ class PartitionLog:
         #: this False, as what was written before it can still be synced, and somebody waits for that.
         self._is_unsyncable = False
         self._files = files
-        self._opened = opened
-        #: at least one, without gaps between them; only the last takes appends
-        self._segments = loaded.segments
+        self._segments = SegmentList(files, directory, opened, loaded.segments)
         self._epochs = loaded.epochs
         self._producers = loaded.producers
         self._rules = IngestRules.of(config)
-        self.start_offset = max(start_offset, self._segments[0].base_offset)
+        self.start_offset = max(start_offset, self._segments.base_offset)
         self.durable_end = self.end_offset
-        #: what the next sync job is to take besides the active segment
-        self._unsynced_files: list[File] = []
-        self._unsynced_paths = dict.fromkeys(loaded.unsynced_paths)
-        self._unsynced_directories = dict.fromkeys(loaded.unsynced_directories)
+        self._unsynced = Unsynced(loaded.unsynced_paths, loaded.unsynced_directories)
         self._syncing: SyncJob | None = None
         #: all below has been through the cleaner; what the data directory's checkpoint keeps
         self.cleaned_to = 0
@@ -117,9 +112,10 @@ class PartitionLog:
     ) -> PartitionLog:
         """Open the partition in ``directory``, or make it, recovering unless the last stop was ``clean``.
 
-        ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say; a ``start_offset``
-        beyond the end is ignored. Pass one ``opened`` to all logs of a broker so that they share its bound.
-        Raises ``UnusableLog`` if the directory is another topic's, ``OSError`` if the disk refuses.
+        ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say. A log
+        that ends before its ``start_offset`` begins anew there. Pass one ``opened`` to all logs of a broker so
+        that they share its bound. Raises ``UnusableLog`` if the directory is another topic's, ``OSError`` if
+        the disk refuses.
         """
         opened = OpenSegments() if opened is None else opened
         loaded = load(
@@ -143,16 +139,12 @@ class PartitionLog:
     @property
     def end_offset(self) -> int:
         """The next offset to be given."""
-        return self._active.end_offset
+        return self._segments.active.end_offset
 
     @property
     def high_watermark(self) -> int:
         """One past the last offset a reader may see. Never goes back."""
         return self.durable_end if self.config.durability is Durability.FSYNC else self.end_offset
-
-    @property
-    def _active(self) -> Segment:
-        return self._segments[-1]
 
     # -- appending --------------------------------------------------------------------------------------
 
@@ -196,7 +188,7 @@ class PartitionLog:
         )
 
     def _write(self, batches: Ingested, now_ms: int) -> None:
-        config, active = self.config, self._active
+        config, active = self.config, self._segments.active
         has_room = active.has_room(
             len(batches.records),
             batches.end_offset,
@@ -206,7 +198,9 @@ class PartitionLog:
         is_old = active.size_bytes and active.age_ms(batches.max_timestamp, now_ms) > self._segment_ms()
         if active.size_bytes and (is_old or not has_room):
             self.roll(now_ms)
-        self._active.append(batches.records, batches.headers, interval_bytes=config.index_interval_bytes)
+        self._segments.active.append(
+            batches.records, batches.headers, interval_bytes=config.index_interval_bytes
+        )
         for header in batches.headers:
             self._producers.replay(header)
         if batches.headers[-1].leader_epoch > self._epochs.latest:
@@ -221,27 +215,15 @@ class PartitionLog:
 
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next. Raises ``OSError``."""
-        base_offset = self.end_offset
-        self._unsynced_files += self._active.seal()
-        write_snapshot(self._files, self.directory, base_offset, self._producers)
-        segment = Segment(
-            self._files,
-            self.directory,
-            base_offset,
-            size_bytes=0,
-            end_offset=base_offset,
-            created_ms=now_ms,
-            opened=self._opened,
-        )
-        segment.create()
-        self._segments.append(segment)
-        self._unsynced_directories[self.directory] = None
+        self._unsynced.files += self._segments.roll(now_ms)
+        write_snapshot(self._files, self.directory, self.end_offset, self._producers)
+        self._unsynced.add(directory=self.directory)
 
     def _fail(self, error: OSError) -> None:
         self.failure = error
         # What the write left behind would be cut off at the next open anyway; a reader of the file is spared it.
         with suppress(OSError):
-            self._active.cut_back()
+            self._segments.active.cut_back()
 
     def assign_epoch(self, epoch: int) -> None:
         """``epoch`` leads from the log's end on."""
@@ -259,7 +241,7 @@ class PartitionLog:
             replace_whole(self._files, path, format_epochs(self._epochs.entries()))
         except OSError as error:
             self._fail(error)
-        self._unsynced_paths[path] = self._unsynced_directories[self.directory] = None
+        self._unsynced.add(path=path, directory=self.directory)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset) as OffsetsForLeaderEpoch answers them; (-1, -1) for one this log has not seen."""
@@ -278,21 +260,16 @@ class PartitionLog:
         flushes_all = self.config.durability is not Durability.OS
         if not flushes_all and self.end_offset - self.durable_end >= self.config.flush_messages:
             flushes_all = True
-        if not flushes_all and not self._unsynced_files:
+        if not flushes_all and not self._unsynced.files:
             return None
         self._syncing = self._sync_job(flushes_all)
         return self._syncing
 
     def _sync_job(self, takes_active: bool) -> SyncJob | None:
-        active = self._active
-        files, paths, directories = self._unsynced_files, self._unsynced_paths, self._unsynced_directories
+        active = self._segments.active
+        has_news = takes_active and active.end_offset > max(self.durable_end, active.base_offset)
         end_offset = active.end_offset if takes_active else active.base_offset
-        if takes_active and active.end_offset > max(self.durable_end, active.base_offset):
-            files = [*files, active.file()]
-        if not files and not paths and not directories:
-            return None
-        self._unsynced_files, self._unsynced_paths, self._unsynced_directories = [], {}, {}
-        return SyncJob(end_offset, tuple(files), tuple(paths), tuple(directories), self._files)
+        return self._unsynced.take(self._files, end_offset, active.file() if has_news else None)
 
     def synced(self, job: SyncJob) -> None:
         """``job`` ran: what it covered is durable."""
@@ -326,17 +303,17 @@ class PartitionLog:
         A failed log only lets go: it must be opened as unclean.
         """
         if self.failure is None:
-            if self._active.size_bytes and self.end_offset != self._settled_end:
-                self._unsynced_files += self._active.write_indexes()
+            active = self._segments.active
+            if active.size_bytes and self.end_offset != self._settled_end:
+                self._unsynced.files += active.write_indexes()
                 snapshot = write_snapshot(self._files, self.directory, self.end_offset, self._producers)
-                self._unsynced_paths[snapshot] = self._unsynced_directories[self.directory] = None
+                self._unsynced.add(path=snapshot, directory=self.directory)
             self.flush()
         self.abandon()
 
     def abandon(self) -> None:
         """Let go of the files as they are: the partition is being deleted."""
-        for segment in self._segments:
-            self._opened.forget(segment)
+        self._segments.forget()
         self._is_unsyncable = True
         self.failure = self.failure or OSError("closed")
 
@@ -357,23 +334,12 @@ class PartitionLog:
             return Refused(ErrorCode.OFFSET_OUT_OF_RANGE, f"offset {start}, expected one in {known}")
         end = self.high_watermark if end is None else end
         try:
-            return self._locate(start, max_bytes, end, min_one_batch)
+            return self._segments.locate(start, max_bytes, end, min_one_batch=min_one_batch)
         except DecodeError as error:
             return Refused(ErrorCode.CORRUPT_MESSAGE, str(error))
         except OSError as error:
             self.failure = self.failure or error
             return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
-
-    def _locate(self, start: int, max_bytes: int, end: int, min_one_batch: bool) -> FileSlice:
-        at = len(self._segments) - 1
-        if start < self._segments[at].base_offset:
-            at = bisect_right(self._segments, start, key=_base_offset) - 1
-        found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
-        # Compaction may have emptied the rest of a segment.
-        while not found.size_bytes and start < end and at + 1 < len(self._segments):
-            at += 1
-            found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
-        return found
 
     def read(
         self, start: int, max_bytes: int, end: int | None = None, *, min_one_batch: bool = True
@@ -428,7 +394,7 @@ class PartitionLog:
 
     def _forget_expired(self, now_ms: int) -> DeleteWork | None:
         count = count_expired(
-            self.segments(),
+            self._segments.infos(),
             self.config,
             now_ms=now_ms,
             start_offset=self.start_offset,
@@ -438,13 +404,9 @@ class PartitionLog:
             return None
         if count == len(self._segments):
             self.roll(now_ms)
-        # Oldest first, so that a crash between two leaves a log without its beginning, not one with a hole.
-        paths = [path for segment in self._segments[:count] for path in segment.rename_away()]
-        for segment in self._segments[:count]:
-            self._opened.forget(segment)
-        del self._segments[:count]
-        self._move_start(self._segments[0].base_offset)
-        self._unsynced_directories[self.directory] = None
+        paths = self._segments.rename_oldest(count)
+        self._move_start(self._segments.base_offset)
+        self._unsynced.add(directory=self.directory)
         return DeleteWork(tuple(paths), now_ms + self.config.file_delete_delay_ms)
 
     def _move_start(self, start: int) -> None:
@@ -461,10 +423,9 @@ class PartitionLog:
         """
         if self._cleaning is not None or self.failure is not None or not self.config.is_compacted:
             return None
-        sealed = self._segments[:-1]
         safe_end = min(self.durable_end, self.high_watermark, *self._unstable())
         count = cleanable(
-            [_candidate(segment) for segment in sealed],
+            self._segments.candidates(),
             self.config,
             now_ms=now_ms,
             cleaned_to=self.cleaned_to,
@@ -474,12 +435,12 @@ class PartitionLog:
             return None
         self._cleaning = CleaningJob(
             self._files,
-            tuple(_source(segment) for segment in sealed[:count]),
+            self._segments.sources(count),
             self.config,
             now_ms,
             self.cleaned_to,
             self._last_offsets(),
-            partial(self._cleaned_segment, now_ms),
+            partial(self._segments.new_cleaned, now_ms=now_ms),
         )
         return self._cleaning
 
@@ -491,18 +452,6 @@ class PartitionLog:
         known = (producer for producer in self._producers if producer.batches)
         return {producer.producer_id: producer.batches[-1].end_offset - 1 for producer in known}
 
-    def _cleaned_segment(self, now_ms: int, base_offset: int, end_offset: int) -> Segment:
-        return Segment(
-            self._files,
-            self.directory,
-            base_offset,
-            size_bytes=0,
-            end_offset=end_offset,
-            created_ms=now_ms,
-            opened=self._opened,
-            name_suffix=CLEANED,
-        )
-
     def install(self, job: CleaningJob, now_ms: int) -> DeleteWork | None:
         """Put what ``job`` made in place of its sources, which are renamed and wait for the caller to remove them.
 
@@ -511,31 +460,13 @@ class PartitionLog:
         self._cleaning, paths = None, list[str]()
         try:
             for cleaned in job.done:
-                paths += self._install_one(cleaned)
+                paths += self._segments.swap_in(cleaned)
         except OSError as error:
             self.failure = error
             return None
         self.cleaned_to = max(self.cleaned_to, job.cleaned_to)
+        self._unsynced.add(directory=self.directory)
         return DeleteWork(tuple(paths), now_ms + self.config.file_delete_delay_ms) if paths else None
-
-    def _install_one(self, cleaned: Cleaned) -> list[str]:
-        if cleaned.segment is None:
-            return []
-        at = bisect_right(self._segments, cleaned.sources[0].base_offset, key=_base_offset) - 1
-        replaced = self._segments[max(at, 0) : max(at, 0) + len(cleaned.sources)]
-        if [_source(segment) for segment in replaced] != list(cleaned.sources):
-            cleaned.segment.remove_files()
-            return []
-        cleaned.segment.commit_swap()
-        paths: list[str] = []
-        for segment in replaced:
-            # The producers' state at the first one's base is still true there.
-            paths += segment.rename_away(with_snapshot=segment is not replaced[0])
-            self._opened.forget(segment)
-        cleaned.segment.take_over()
-        self._segments[at : at + len(replaced)] = [cleaned.segment]
-        self._unsynced_directories[self.directory] = None
-        return paths
 
     def drop_cleaning(self, job: CleaningJob) -> None:
         """``job`` failed or is not wanted any more: remove what it wrote, as far as the disk lets us."""
@@ -548,10 +479,10 @@ class PartitionLog:
     # -- what there is ----------------------------------------------------------------------------------
 
     def size_bytes(self) -> int:
-        return sum(segment.size_bytes for segment in self._segments)
+        return self._segments.size_bytes()
 
     def segments(self) -> list[SegmentInfo]:
-        return [SegmentInfo(s.base_offset, s.end_offset, s.size_bytes, _age_from(s)) for s in self._segments]
+        return self._segments.infos()
 
     def update_config(self, config: LogConfig) -> None:
         """Takes effect from the next call on."""
@@ -569,26 +500,3 @@ def writable(records: Buffer) -> bytearray | memoryview:
     if isinstance(records, bytearray) or (isinstance(records, memoryview) and not records.readonly):
         return records
     return bytearray(records)
-
-
-def _base_offset(segment: Segment) -> int:
-    return segment.base_offset
-
-
-def _source(segment: Segment) -> Source:
-    return Source(segment.path(), segment.base_offset, segment.end_offset, segment.size_bytes)
-
-
-def _candidate(segment: Segment) -> Candidate:
-    return Candidate(
-        segment.base_offset,
-        segment.end_offset,
-        segment.size_bytes,
-        segment.first_timestamp(),
-        _age_from(segment),
-    )
-
-
-def _age_from(segment: Segment) -> int:
-    largest = segment.largest().timestamp
-    return largest if largest >= 0 else segment.created_ms

@@ -86,6 +86,10 @@ def load(
     _sweep(place)
     finish_swaps(files, directory)
     segments = _load_segments(place, clean, recovery_point)
+    if segments and segments[-1].end_offset < start_offset:
+        # Offsets once given up by DeleteRecords are not given out again. Java does the same.
+        _drop(place, [segment.base_offset for segment in segments])
+        segments = []
     if not segments:
         segments = [_first_segment(place, start_offset)]
     epochs = _load_epochs(place, segments, 2**63 - 1 if clean else recovery_point)

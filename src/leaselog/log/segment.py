@@ -16,7 +16,7 @@ from leaselog.log._scan import scan_headers
 from leaselog.log._tail import Tail
 from leaselog.log.files import Buffer, File, Files, read_whole
 from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
-from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, TIME_INDEX, segment_path
+from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, segment_path
 from leaselog.log.open_segments import OpenSegments
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import BatchHeader
@@ -53,6 +53,7 @@ class Segment:
         end_offset: int,
         created_ms: int,
         opened: OpenSegments,
+        name_suffix: str = "",
     ) -> None:
         self.base_offset = base_offset
         #: always at a batch boundary
@@ -65,6 +66,8 @@ class Segment:
         self._files = files
         self._directory = directory
         self._opened = opened
+        #: `.cleaned` while it is being written to replace others
+        self._name_suffix = name_suffix
         self._file: File | None = None
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
@@ -74,7 +77,7 @@ class Segment:
         self._tail = Tail()
 
     def path(self, suffix: str = LOG) -> str:
-        return segment_path(self._directory, self.base_offset, suffix)
+        return segment_path(self._directory, self.base_offset, suffix + self._name_suffix)
 
     # -- appending --------------------------------------------------------------------------------------
 
@@ -217,12 +220,17 @@ class Segment:
         return read_whole(self._files, path) if self._files.exists(path) else b""
 
     def _last_time_entry(self) -> tuple[int, int] | None:
+        """From the index, or without loading it: retention asks every segment of every log."""
+        if self._time_index is None and self._files.exists(path := self.path(TIME_INDEX)):
+            entry = TimeIndex.last_entry_of(self.base_offset, self._files.open(path))
+            return entry or self.time_index().last_entry()
         return self.time_index().last_entry()
 
     def close_idle(self) -> None:
         """Give back the descriptor and the memory of the indexes; both come back when asked for."""
         # Only let go, not closed: a FileSlice may still be in use.
         self._file = self._offset_index = self._time_index = None
+        self._tail = Tail()
 
     # -- from life to rest, and back --------------------------------------------------------------------
 
@@ -284,11 +292,32 @@ class Segment:
         self._opened.touch(self)
         return [file, *index_files]
 
-    def rename_away(self) -> list[str]:
+    def rename_away(self, *, with_snapshot: bool = True) -> list[str]:
         """Rename the segment's files so that no open takes them for its own. Returns the new paths."""
         # The log first: without it the rest is swept at the next open.
-        present = [self.path(suffix) for suffix in (LOG, INDEX, TIME_INDEX, SNAPSHOT)]
-        present = [path for path in present if self._files.exists(path)]
+        suffixes = (LOG, INDEX, TIME_INDEX, SNAPSHOT) if with_snapshot else (LOG, INDEX, TIME_INDEX)
+        present = [path for suffix in suffixes if self._files.exists(path := self.path(suffix))]
         for path in present:
             self._files.rename(path, path + DELETED)
         return [path + DELETED for path in present]
+
+    def remove_files(self) -> None:
+        """Remove a segment that was never taken into the log."""
+        for suffix in (LOG, INDEX, TIME_INDEX):
+            if self._files.exists(self.path(suffix)):
+                self._files.remove(self.path(suffix))
+
+    def take_over(self) -> None:
+        """A cleaned segment gets its sources' place, which they have left, and its final name. Raises ``OSError``."""
+        names = {suffix: self.path(suffix) for suffix in (INDEX, TIME_INDEX)}
+        swap = segment_path(self._directory, self.base_offset, LOG + SWAP)
+        self._name_suffix, self.is_sealed = "", True
+        for suffix, path in names.items():
+            self._files.rename(path, self.path(suffix))
+        self._files.rename(swap, self.path())
+        self._opened.touch(self)
+
+    def commit_swap(self) -> None:
+        """From here on the cleaned segment is the truth, whatever happens. Raises ``OSError``."""
+        self._files.rename(self.path(), segment_path(self._directory, self.base_offset, LOG + SWAP))
+        self._files.sync_directory(self._directory)

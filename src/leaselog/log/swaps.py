@@ -1,8 +1,8 @@
 """Putting a cleaned segment in the place of its sources: a crash at any step leaves the one or the others.
 
-    1. the cleaner writes and syncs <base>.log.cleaned
+    1. the cleaner writes and syncs <base>.log.cleaned and its indexes
     2. rename to <base>.log.swap, sync the directory      from here on the new segment is the truth
-    3. remove the segments it replaces, rename to <base>.log
+    3. rename the segments it replaces to .deleted, the new one's indexes to their names, and it to <base>.log
 
 Found at open: .cleaned goes, .swap is carried through. The swap file says itself which segments it replaces,
 because a cleaned segment always ends at the offset where its last source did (see ``cleaner``).
@@ -26,6 +26,7 @@ def finish_swaps(files: Files, directory: str) -> None:
         for other in [other for name in names if (other := offset_of(name, LOG)) is not None]:
             if base <= other < end:
                 _remove_segment(files, directory, other)
+        _remove_segment(files, directory, base)  # indexes of its first source, perhaps
         files.rename(swap, segment_path(directory, base, LOG))
         files.sync_directory(directory)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from leaselog.log.files import File, Files
 
-__all__ = ["SyncJob"]
+__all__ = ["SyncJob", "Unsynced"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +33,28 @@ class SyncJob:
             self.file_system.open(path).sync()
         for directory in self.directories:
             self.file_system.sync_directory(directory)
+
+
+class Unsynced:
+    """What the next job is to take besides the active segment. A list that empties with every job."""
+
+    def __init__(self, paths: Iterable[str], directories: Iterable[str]) -> None:
+        self.files: list[File] = []
+        # Ordered sets.
+        self._paths = dict.fromkeys(paths)
+        self._directories = dict.fromkeys(directories)
+
+    def add(self, *, path: str | None = None, directory: str) -> None:
+        """A name was made or changed in ``directory``, with small content to sync if ``path``."""
+        if path is not None:
+            self._paths[path] = None
+        self._directories[directory] = None
+
+    def take(self, files: Files, end_offset: int, active: File | None) -> SyncJob | None:
+        """A job for all of it, and the active segment's file if given; None if there is nothing."""
+        captured = self.files if active is None else [*self.files, active]
+        if not captured and not self._paths and not self._directories:
+            return None
+        job = SyncJob(end_offset, tuple(captured), tuple(self._paths), tuple(self._directories), files)
+        self.files, self._paths, self._directories = [], {}, {}
+        return job

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from leaselog.log.segment import Segment
@@ -19,7 +19,7 @@ class FoundOffset(NamedTuple):
 
 
 def first_at_or_after(
-    segments: Sequence[Segment], timestamp: int, *, start: int, end: int
+    segments: Iterable[Segment], timestamp: int, *, start: int, end: int
 ) -> FoundOffset | None:
     """The first record in ``[start, end)`` that is no older than ``timestamp``."""
     for segment in segments:
@@ -43,7 +43,7 @@ def _first_in_segment(segment: Segment, timestamp: int, start: int, end: int) ->
     return None
 
 
-def largest_timestamp(segments: Sequence[Segment], *, start: int, end: int) -> FoundOffset | None:
+def largest_timestamp(segments: Iterable[Segment], *, start: int, end: int) -> FoundOffset | None:
     """The first record in ``[start, end)`` with the largest timestamp there; None when no record has one.
 
     The indexes know the largest batch of whole segments; only when that one lies outside the range are
