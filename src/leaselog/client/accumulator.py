@@ -1,0 +1,221 @@
+"""Records on their way to being sent: gathered into batches, numbered, sent again in order. Pure: time is an argument.
+
+Each partition has a lane. Batches leave a lane in order, a few at a time. When one comes back to be tried again,
+nothing new leaves the lane until it is through, so that its sequence numbers still make sense to the broker.
+If a batch has to be given up, the numbers behind it can never be accepted: all lanes then stop, batches that may
+have been written are still settled under the old producer epoch, and the rest is numbered anew under the next one.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from leaselog.model import TopicPartition
+from leaselog.wire.record_batch import HEADER_BYTES, MAX_SEQUENCE, NO_SEQUENCE
+from leaselog.wire.records import Record
+
+__all__ = ["Accumulator", "Batch", "BatchLimits", "record_bytes"]
+
+#: a record's varints at their usual longest: length, attributes, timestamp, offset, key and value length, headers
+_RECORD_OVERHEAD_BYTES = 21
+_HEADER_OVERHEAD_BYTES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class BatchLimits:
+    """Java's batch.size, linger.ms, buffer.memory, max.in.flight.requests.per.connection, delivery.timeout.ms."""
+
+    batch_bytes: int = 16_384
+    linger_ms: int = 5
+    buffer_bytes: int = 32 * 1024 * 1024
+    in_flight: int = 5
+    delivery_timeout_ms: int = 120_000
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    where: TopicPartition
+    #: its place among all batches, which is their order within a lane
+    ordinal: int
+    created_ms: int
+    records: list[Record] = field(default_factory=list)
+    #: before compression, and never less than it turns out to be
+    size_bytes: int = HEADER_BYTES
+    base_sequence: int = NO_SEQUENCE
+    retry_at_ms: int = 0
+    tries: int = 0
+    #: sent, and the answer did not say that it was refused
+    may_be_written: bool = False
+
+
+@dataclass(slots=True)
+class _Lane:
+    waiting: deque[Batch] = field(default_factory=deque)
+    retries: list[Batch] = field(default_factory=list)
+    in_flight: int = 0
+    next_sequence: int = 0
+
+
+def record_bytes(record: Record) -> int:
+    """An upper bound of what the record adds to a batch."""
+    size = _RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"")
+    for name, value in record.headers:
+        size += _HEADER_OVERHEAD_BYTES + len(name.encode("utf-8", "surrogateescape")) + len(value or b"")
+    return size
+
+
+class Accumulator:
+    def __init__(self, limits: BatchLimits, *, numbered: bool) -> None:
+        self._limits = limits
+        #: whether batches carry sequences: the producer is idempotent
+        self._numbered = numbered
+        #: one for each partition ever written to
+        self._lanes = dict[TopicPartition, _Lane]()
+        self._buffered_bytes = 0
+        self._unsettled = 0
+        self._made = 0
+        self._renumbering = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every record has been delivered or given up."""
+        return self._unsettled == 0
+
+    @property
+    def must_renumber(self) -> bool:
+        """Whether a new producer epoch is needed, and every doubt about the old one settled."""
+        return self._renumbering and not any(
+            lane.in_flight or any(b.may_be_written for b in lane.retries) for lane in self._lanes.values()
+        )
+
+    def has_room(self, size_bytes: int) -> bool:
+        return self._buffered_bytes == 0 or self._buffered_bytes + size_bytes <= self._limits.buffer_bytes
+
+    def append(self, where: TopicPartition, record: Record, size_bytes: int, now_ms: int) -> Batch:
+        """Put a record into its partition's youngest batch, or a new one. Check ``has_room`` first."""
+        lane = self._lanes.setdefault(where, _Lane())
+        batch = lane.waiting[-1] if lane.waiting else None
+        if batch is None or batch.size_bytes + size_bytes > self._limits.batch_bytes:
+            batch = Batch(where, self._made, now_ms)
+            self._made += 1
+            lane.waiting.append(batch)
+            self._unsettled += 1
+        batch.records.append(record)
+        batch.size_bytes += size_bytes
+        self._buffered_bytes += size_bytes
+        return batch
+
+    def ready(self, now_ms: int, *, flush: bool) -> Iterator[Batch]:
+        """The batch each lane would send next. `take` it to send it; a batch not taken stays where it is."""
+        for lane in self._lanes.values():
+            batch = self._head(lane, now_ms, flush)
+            if batch is not None:
+                yield batch
+
+    def take(self, batch: Batch) -> None:
+        """The batch goes out now; it comes back by `settle` or `retry`."""
+        lane = self._lanes[batch.where]
+        if lane.retries and lane.retries[0] is batch:
+            lane.retries.pop(0)
+        else:
+            assert lane.waiting[0] is batch, f"{batch.where}: only the head of a lane may leave it"
+            lane.waiting.popleft()
+        lane.in_flight += 1
+        batch.tries += 1
+        if self._numbered and batch.base_sequence == NO_SEQUENCE:
+            batch.base_sequence = lane.next_sequence
+            lane.next_sequence = (lane.next_sequence + len(batch.records)) & MAX_SEQUENCE
+
+    def settle(self, batch: Batch, *, written: bool) -> None:
+        """A batch in flight is done with, for better or worse."""
+        lane = self._lanes[batch.where]
+        lane.in_flight -= 1
+        self._forget(batch, written=written)
+
+    def retry(self, batch: Batch, at_ms: int, *, may_be_written: bool) -> None:
+        """A batch in flight has to be sent again, not before ``at_ms``."""
+        lane = self._lanes[batch.where]
+        lane.in_flight -= 1
+        batch.retry_at_ms, batch.may_be_written = at_ms, may_be_written
+        lane.retries.append(batch)
+        lane.retries.sort(key=lambda b: b.ordinal)
+
+    def is_oldest(self, batch: Batch) -> bool:
+        """Whether no other batch of its lane is in flight or to be sent again."""
+        lane = self._lanes[batch.where]
+        return lane.in_flight == 1 and not lane.retries
+
+    def ask_renumbering(self) -> None:
+        """The broker and we no longer agree on sequences."""
+        self._renumbering = self._numbered
+
+    def renumbered(self) -> None:
+        """A new producer epoch began: every lane starts at sequence 0 again."""
+        assert self.must_renumber or not self._renumbering
+        self._renumbering = False
+        for lane in self._lanes.values():
+            lane.next_sequence = 0
+            for batch in lane.retries:
+                batch.base_sequence = NO_SEQUENCE
+
+    def expired(self, now_ms: int) -> list[Batch]:
+        """Batches past their delivery time-out, which are given up with this call."""
+        latest = now_ms - self._limits.delivery_timeout_ms
+        gone = []
+        for lane in self._lanes.values():
+            for line in (lane.waiting, lane.retries):
+                late = [b for b in line if b.created_ms <= latest]
+                for batch in late:
+                    line.remove(batch)
+                    self._forget(batch, written=False)
+                gone += late
+        return gone
+
+    def next_ready_ms(self, now_ms: int) -> int | None:
+        """When time alone will make a batch ready (or expire); None if that cannot happen."""
+        times = list[int]()
+        for lane in self._lanes.values():
+            if lane.retries and self._may_retry(lane):
+                times.append(lane.retries[0].retry_at_ms)
+            if lane.waiting and lane.waiting[0].created_ms + self._limits.linger_ms > now_ms:
+                # A head that has lingered already waits for an answer, not for time.
+                times.append(lane.waiting[0].created_ms + self._limits.linger_ms)
+            times += [
+                line[0].created_ms + self._limits.delivery_timeout_ms
+                for line in (lane.retries, lane.waiting)
+                if line
+            ]
+        return min(times, default=None)
+
+    def _may_retry(self, lane: _Lane) -> bool:
+        return not lane.in_flight and (not self._renumbering or lane.retries[0].may_be_written)
+
+    def _head(self, lane: _Lane, now_ms: int, flush: bool) -> Batch | None:
+        if lane.retries:
+            batch = lane.retries[0]
+            return batch if batch.retry_at_ms <= now_ms and self._may_retry(lane) else None
+        if not lane.waiting or self._renumbering or lane.in_flight >= self._limits.in_flight:
+            return None
+        batch = lane.waiting[0]
+        is_full = len(lane.waiting) > 1 or batch.size_bytes >= self._limits.batch_bytes
+        lingered = batch.created_ms + self._limits.linger_ms <= now_ms
+        return batch if is_full or lingered or flush else None
+
+    def _forget(self, batch: Batch, *, written: bool) -> None:
+        self._buffered_bytes -= batch.size_bytes - HEADER_BYTES
+        self._unsettled -= 1
+        if not written and batch.base_sequence != NO_SEQUENCE:
+            self.ask_renumbering()
+
+
+def fit(batches: Iterable[Batch], limit_bytes: int) -> list[Batch]:
+    """The first batches that fit one request together, one at least."""
+    chosen, size = list[Batch](), 0
+    for batch in batches:
+        size += batch.size_bytes
+        if chosen and size > limit_bytes:
+            break
+        chosen.append(batch)
+    return chosen

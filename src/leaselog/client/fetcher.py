@@ -1,0 +1,292 @@
+"""Reads partitions from given offsets on, without a group: the caller says which, and keeps no one else's place.
+
+One fetch is under way to each leader; the next one leaves before the records of the last are decoded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from leaselog.client.cluster import RETRY_BACKOFF_MS, Cluster
+from leaselog.client.errors import BrokerError, ClientError, raise_for
+from leaselog.client.topology import Node, TopicInfo
+from leaselog.model import ErrorCode, TopicPartition
+from leaselog.wire.messages.fetch import (
+    AbortedTransaction,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    PartitionData,
+)
+from leaselog.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+from leaselog.wire.primitives import Buffer
+from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
+from leaselog.wire.records import Record, read_records
+
+__all__ = ["EARLIEST", "LATEST", "FetchLimits", "Fetched", "Fetcher", "list_offsets"]
+
+#: ListOffsets' special timestamps
+LATEST = -1
+EARLIEST = -2
+READ_UNCOMMITTED = 0
+READ_COMMITTED = 1
+_CLIENT_REPLICA_ID = -1
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """Java's fetch.max.wait.ms, fetch.min.bytes, fetch.max.bytes and max.partition.fetch.bytes."""
+
+    max_wait_ms: int = 500
+    min_bytes: int = 1
+    max_bytes: int = 52_428_800
+    partition_max_bytes: int = 1_048_576
+    isolation_level: int = READ_UNCOMMITTED
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What one fetch brought from one partition: a view of whole batches, decoded when ``records`` is walked."""
+
+    where: TopicPartition
+    start: int
+    #: where the next fetch goes on
+    end: int
+    high_watermark: int
+    batches: Sequence[tuple[int, BatchHeader]]
+    data: Buffer
+
+    def records(self) -> Iterator[Record]:
+        """Records from ``start`` on, in order. Raises ``DecodeError`` at a batch that is corrupt."""
+        for position, header in self.batches:
+            check_crc(self.data, header, position)
+            for record in read_records(self.data, header, position):
+                if record.offset >= self.start:
+                    yield record
+
+
+class Fetcher:
+    """Give it places with ``assign``, then call ``poll`` again and again; ``close`` when done."""
+
+    def __init__(self, cluster: Cluster, limits: FetchLimits | None = None) -> None:
+        self._cluster = cluster
+        self._limits = limits or FetchLimits()
+        #: where each partition's next fetch begins
+        self.positions = dict[TopicPartition, int]()
+        self._topics = dict[str, TopicInfo]()
+        self._stale = True
+        self._under_way = dict[int, asyncio.Task[FetchResponse]]()
+        #: the partitions each fetch under way asked for
+        self._asked = dict[int, Mapping[TopicPartition, int]]()
+
+    def assign(self, where: TopicPartition, offset: int) -> None:
+        self.positions[where] = offset
+        self._stale = self._stale or where.topic not in self._topics
+
+    async def close(self) -> None:
+        for task in self._under_way.values():
+            task.cancel()
+        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        self._under_way.clear()
+
+    async def poll(self, timeout_ms: int) -> list[Fetched]:
+        """What came in, or an empty list after ``timeout_ms``. Raises what trying again would not mend."""
+        try:
+            await self._send_fetches()
+        except ClientError as failed:
+            await self._recover(failed)
+            return []
+        if not self._under_way:
+            await asyncio.sleep(min(timeout_ms, RETRY_BACKOFF_MS) / 1000)
+            return []
+        done, _ = await asyncio.wait(
+            self._under_way.values(), timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED
+        )
+        fetched = list[Fetched]()
+        for leader in [leader for leader, task in self._under_way.items() if task in done]:
+            fetched += await self._collect(leader)
+        return fetched
+
+    async def _collect(self, leader: int) -> list[Fetched]:
+        task, asked = self._under_way.pop(leader), self._asked.pop(leader)
+        try:
+            answer = task.result()
+            raise_for(answer.error_code)
+        except ClientError as failed:
+            await self._recover(failed)
+            return []
+        fetched = list[Fetched]()
+        for where, data in self._partitions(answer):
+            # The caller may have moved the place, or given it up, since this fetch left.
+            if where in asked and self.positions.get(where) == asked[where]:
+                fetched += self._accept(where, asked[where], data)
+        return fetched
+
+    def _partitions(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
+        names = {info.topic_id: info.name for info in self._topics.values()}
+        for topic in answer.responses:
+            for data in topic.partitions:
+                yield TopicPartition(topic.topic or names.get(topic.topic_id, ""), data.partition_index), data
+
+    def _accept(self, where: TopicPartition, start: int, data: PartitionData) -> Iterable[Fetched]:
+        if data.error_code:
+            failed = BrokerError(data.error_code, str(where))
+            if not failed.is_retriable:
+                raise failed
+            self._stale = True
+            return ()
+        records = data.records or b""
+        batches = list(_whole_batches(records))
+        if not batches:
+            return ()
+        end = max(start, batches[-1][1].end_offset)
+        self.positions[where] = end
+        kept = _readable(batches, data.aborted_transactions or (), records, start)
+        return (Fetched(where, start, end, data.high_watermark, kept, records),)
+
+    async def _recover(self, failed: ClientError) -> None:
+        if not failed.is_retriable:
+            raise failed
+        self._stale = True
+        await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+
+    async def _send_fetches(self) -> None:
+        if self._stale and self.positions:
+            await self._look_up()
+        for leader, asked in self._idle_leaders().items():
+            self._asked[leader] = asked
+            self._under_way[leader] = asyncio.create_task(self._fetch(leader, asked))
+
+    async def _look_up(self) -> None:
+        names = sorted({where.topic for where in self.positions})
+        found = await self._cluster.fetch_topology(names)
+        self._topics = dict(found.topics)
+        self._stale = any(name not in found.topics for name in names)
+        for name in names:
+            code = found.errors.get(name, ErrorCode.NONE)
+            if code and not BrokerError(code).is_retriable:
+                raise BrokerError(code, f"Topic '{name}'")
+
+    def _idle_leaders(self) -> dict[int, dict[TopicPartition, int]]:
+        idle = dict[int, dict[TopicPartition, int]]()
+        for where, offset in self.positions.items():
+            info = self._topics.get(where.topic)
+            if info is None or where.partition >= len(info.partitions):
+                continue
+            leader = info.partitions[where.partition].leader
+            if leader < 0:
+                self._stale = True
+            elif leader not in self._under_way:
+                idle.setdefault(leader, {})[where] = offset
+        return idle
+
+    async def _fetch(self, leader: int, asked: Mapping[TopicPartition, int]) -> FetchResponse:
+        limits = self._limits
+        by_topic = dict[str, list[FetchPartition]]()
+        for where, offset in asked.items():
+            part = FetchPartition(
+                partition=where.partition, fetch_offset=offset, partition_max_bytes=limits.partition_max_bytes
+            )
+            by_topic.setdefault(where.topic, []).append(part)
+        request = FetchRequest(
+            max_wait_ms=limits.max_wait_ms,
+            min_bytes=limits.min_bytes,
+            max_bytes=limits.max_bytes,
+            isolation_level=limits.isolation_level,
+            topics=[
+                FetchTopic(topic=name, topic_id=self._topics[name].topic_id, partitions=parts)
+                for name, parts in by_topic.items()
+            ],
+        )
+        connection = await self._cluster.connection(leader)
+        return await connection.request(
+            request, FetchResponse, timeout_ms=limits.max_wait_ms + self._cluster.request_timeout_ms
+        )
+
+
+def _whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Batches that are wholly there: a broker may cut the last one at the size it was asked for."""
+    position = 0
+    while len(data) - position > PREFIX_BYTES:
+        size_bytes = int.from_bytes(data[position + 8 : position + PREFIX_BYTES], "big") + PREFIX_BYTES
+        if size_bytes > len(data) - position:
+            return
+        yield position, read_header(data, position)
+        position += size_bytes
+
+
+def _readable(
+    batches: Sequence[tuple[int, BatchHeader]],
+    aborted: Sequence[AbortedTransaction],
+    data: Buffer,
+    start: int,
+) -> list[tuple[int, BatchHeader]]:
+    """Batches an application may see: no control batches, and nothing of a transaction known to be aborted."""
+    begun = sorted(aborted, key=lambda a: a.first_offset, reverse=True)
+    aborting, kept = set[int](), []
+    for position, header in batches:
+        while begun and begun[-1].first_offset < header.end_offset:
+            aborting.add(begun.pop().producer_id)
+        if header.is_control:
+            # Commit or abort, it ends whatever transaction its producer had open.
+            aborting.discard(header.producer_id)
+        elif header.end_offset > start and not (header.is_transactional and header.producer_id in aborting):
+            kept.append((position, header))
+    return kept
+
+
+async def list_offsets(
+    cluster: Cluster, timestamps: Mapping[TopicPartition, int], *, isolation_level: int = READ_UNCOMMITTED
+) -> dict[TopicPartition, int]:
+    """The offset of each partition at a timestamp, or at ``EARLIEST`` or ``LATEST``; -1 where no record is so young."""
+    found = dict[TopicPartition, int]()
+
+    async def attempt() -> None:
+        missing = [where for where in timestamps if where not in found]
+        topology = await cluster.topology(sorted({where.topic for where in missing}))
+        by_leader = dict[int, list[TopicPartition]]()
+        for where in missing:
+            by_leader.setdefault(topology.leader(where).node_id, []).append(where)
+        answers = await asyncio.gather(
+            *(_ask_offsets(cluster, topology.nodes[leader], {w: timestamps[w] for w in wheres}, isolation_level)
+              for leader, wheres in by_leader.items())
+        )  # fmt: skip
+        for answer in answers:
+            found.update(answer)
+
+    await cluster.retrying(attempt)
+    return found
+
+
+async def _ask_offsets(
+    cluster: Cluster, leader: Node, timestamps: Mapping[TopicPartition, int], isolation_level: int
+) -> dict[TopicPartition, int]:
+    by_topic = dict[str, list[ListOffsetsPartition]]()
+    for where, timestamp in timestamps.items():
+        part = ListOffsetsPartition(partition_index=where.partition, timestamp=timestamp)
+        by_topic.setdefault(where.topic, []).append(part)
+    answer = await cluster.request(
+        ListOffsetsRequest(
+            replica_id=_CLIENT_REPLICA_ID,
+            isolation_level=isolation_level,
+            topics=[ListOffsetsTopic(name=name, partitions=parts) for name, parts in by_topic.items()],
+            timeout_ms=cluster.request_timeout_ms,
+        ),
+        ListOffsetsResponse,
+        node=leader,
+    )
+    found = dict[TopicPartition, int]()
+    for topic in answer.topics:
+        for partition in topic.partitions:
+            where = TopicPartition(topic.name, partition.partition_index)
+            raise_for(partition.error_code, str(where))
+            found[where] = partition.offset
+    return found

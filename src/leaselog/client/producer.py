@@ -1,0 +1,397 @@
+"""An idempotent, batching producer: drives the ``Accumulator`` with a cluster's connections.
+
+One task decides what to send; each request in flight is a task of its own. Records are acknowledged by the batch.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from types import TracebackType
+from uuid import UUID
+
+from leaselog.client.accumulator import Accumulator, Batch, BatchLimits, fit, record_bytes
+from leaselog.client.cluster import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, Cluster
+from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, UnsupportedVersion, raise_for
+from leaselog.client.partitioner import Partitioner
+from leaselog.client.topology import TopicInfo
+from leaselog.model import ErrorCode, TopicPartition
+from leaselog.wire.compression import Codec
+from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from leaselog.wire.messages.produce import (
+    PartitionProduceData,
+    PartitionProduceResponse,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from leaselog.wire.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
+from leaselog.wire.records import Record, RecordHeader, build_batch
+
+__all__ = ["Delivered", "Producer", "ProducerSettings"]
+
+ACKS_ALL = -1
+#: the broker and the producer disagree about sequences: only a new epoch helps
+_LOST_COUNT = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
+#: errors after which the records may nevertheless be in the log
+_IN_DOUBT = (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+
+
+@dataclass(frozen=True, slots=True)
+class ProducerSettings:
+    """Names and defaults are the Java producer's, as of Kafka 4."""
+
+    acks: int = ACKS_ALL
+    enable_idempotence: bool = True
+    compression: Codec = Codec.NONE
+    max_request_bytes: int = 1_048_576
+    max_block_ms: int = 60_000
+    retries: int = 2**31 - 1
+    limits: BatchLimits = field(default_factory=BatchLimits)
+
+    @property
+    def is_idempotent(self) -> bool:
+        return self.enable_idempotence and self.acks == ACKS_ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What became of one batch. With an ``error`` its records are given up; one or more may still be in the log."""
+
+    where: TopicPartition
+    #: of the first record; -1 if the broker does not say (acks=0, a duplicate)
+    base_offset: int
+    records: Sequence[Record]
+    error: ClientError | None = None
+
+
+class Producer:
+    """Use as ``async with Producer(cluster) as producer``; leaving it waits for what was sent.
+
+    ``on_delivered`` is told of every batch, in the loop's thread; it must not raise.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        settings: ProducerSettings | None = None,
+        *,
+        on_delivered: Callable[[Delivered], None] | None = None,
+        chance: Random | None = None,
+    ) -> None:
+        self._cluster = cluster
+        self._settings = settings or ProducerSettings()
+        self._on_delivered = on_delivered
+        limits = self._settings.limits
+        self._batches = Accumulator(limits, numbered=self._settings.is_idempotent)
+        self._partitioner = Partitioner(limits.batch_bytes, chance or Random())
+        self._topics = dict[str, TopicInfo]()
+        #: topics whose leaders have to be looked up again
+        self._stale = set[str]()
+        self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
+        self._flushing = 0
+        self._requests = set[asyncio.Task[None]]()
+        self._requests_of = dict[int, int]()
+        self._wake = asyncio.Event()
+        #: set and replaced whenever a batch is settled, which makes room and may end a flush
+        self._settled = asyncio.Event()
+        #: why nothing can be sent any more
+        self._failure: BaseException | None = None
+        self._sender: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Producer:
+        self._sender = asyncio.create_task(self._send_batches(), name="producer")
+        self._sender.add_done_callback(self._finished)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                await self.flush()
+        finally:
+            await self._stop()
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        *,
+        headers: Sequence[RecordHeader] = (),
+        partition: int | None = None,
+        timestamp_ms: int | None = None,
+    ) -> None:
+        """Hand a record over. Waits for metadata and for room, not for its delivery.
+
+        Raises ``BrokerError`` for an unknown topic or partition or a record over ``max_request_bytes``, and
+        ``RequestTimedOut`` if there is no room after ``max_block_ms``.
+        """
+        info = self._topics.get(topic) or await self._look_up(topic)
+        timestamp_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
+        record = Record(key, value, headers, timestamp_ms)
+        size_bytes = record_bytes(record)
+        if size_bytes > self._settings.max_request_bytes:
+            limit = self._settings.max_request_bytes
+            raise BrokerError(
+                ErrorCode.MESSAGE_TOO_LARGE, f"record of {size_bytes} bytes, max.request.size is {limit}"
+            )
+        if partition is None:
+            partition = self._partitioner.partition(topic, key, len(info.partitions), size_bytes)
+        elif not 0 <= partition < len(info.partitions):
+            raise BrokerError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"Partition {topic}-{partition}")
+        if not self._batches.has_room(size_bytes):
+            await self._wait_room(size_bytes)
+        if self._failure is not None:
+            raise self._failure
+        batch = self._batches.append(TopicPartition(topic, partition), record, size_bytes, _now_ms())
+        if len(batch.records) == 1 or batch.size_bytes >= self._settings.limits.batch_bytes:
+            self._wake.set()
+
+    async def flush(self) -> None:
+        """Wait until every record handed over is delivered or given up."""
+        self._flushing += 1
+        self._wake.set()
+        try:
+            while not self._batches.is_empty and self._failure is None:
+                await self._settled.wait()
+        finally:
+            self._flushing -= 1
+        if self._failure is not None and not self._batches.is_empty:
+            raise self._failure
+
+    async def _stop(self) -> None:
+        tasks = [*self._requests, *([self._sender] if self._sender else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _look_up(self, topic: str) -> TopicInfo:
+        found = (await self._cluster.topology([topic], auto_create=True)).topic(topic)
+        self._topics[topic] = found
+        return found
+
+    async def _wait_room(self, size_bytes: int) -> None:
+        try:
+            async with asyncio.timeout(self._settings.max_block_ms / 1000):
+                while not self._batches.has_room(size_bytes) and self._failure is None:
+                    self._wake.set()
+                    await self._settled.wait()
+        except TimeoutError:
+            raise RequestTimedOut(f"no room to send in {self._settings.max_block_ms} ms") from None
+
+    # the sender
+
+    async def _send_batches(self) -> None:
+        while True:
+            self._wake.clear()
+            now_ms = _now_ms()
+            for batch in self._batches.expired(now_ms):
+                late = RequestTimedOut(f"{batch.where}: not delivered in {now_ms - batch.created_ms} ms")
+                self._tell(Delivered(batch.where, -1, batch.records, late))
+            try:
+                await self._renew_identity()
+                await self._renew_leaders()
+            except ClientError as failed:
+                if not failed.is_retriable:
+                    self._failure = failed
+                    self._announce()
+                    return
+                await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+                continue
+            self._dispatch(now_ms)
+            await self._wait_work()
+
+    async def _wait_work(self) -> None:
+        now_ms = _now_ms()
+        due_ms = self._batches.next_ready_ms(now_ms)
+        timeout = None if due_ms is None else max(due_ms - now_ms, 1) / 1000
+        try:
+            async with asyncio.timeout(timeout):
+                await self._wake.wait()
+        except TimeoutError:
+            pass
+
+    async def _renew_identity(self) -> None:
+        if not self._settings.is_idempotent:
+            return
+        if self._producer_id != NO_PRODUCER_ID and not self._batches.must_renumber:
+            return
+        if self._producer_id == NO_PRODUCER_ID and self._batches.is_empty:
+            return
+        connection = await self._cluster.any_connection()
+        keeps_id = connection.version_for(InitProducerIdRequest) >= 3  # KIP-360: same id, next epoch
+        # Without a transactional id every broker hands out ids; Kafka's ask the controller for a block of them.
+        answer = await connection.request(
+            InitProducerIdRequest(
+                transactional_id=None,
+                transaction_timeout_ms=2**31 - 1,
+                producer_id=self._producer_id if keeps_id else NO_PRODUCER_ID,
+                producer_epoch=self._producer_epoch if keeps_id else NO_PRODUCER_EPOCH,
+            ),
+            InitProducerIdResponse,
+            timeout_ms=self._cluster.request_timeout_ms,
+        )
+        raise_for(answer.error_code)
+        self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
+        self._batches.renumbered()
+
+    async def _renew_leaders(self) -> None:
+        if not self._stale:
+            return
+        found = await self._cluster.fetch_topology(sorted(self._stale))
+        self._topics.update(found.topics)
+        self._stale.clear()
+
+    def _dispatch(self, now_ms: int) -> None:
+        """Send what is ready: to each leader in one request, as long as it has requests to spare."""
+        while True:
+            by_leader = dict[int, list[Batch]]()
+            for batch in self._batches.ready(now_ms, flush=self._flushing > 0):
+                leader = self._leader(batch.where)
+                if leader is None:
+                    self._stale.add(batch.where.topic)
+                    self._batches.take(batch)
+                    self._try_again(batch, in_doubt=False)
+                elif self._requests_of.get(leader, 0) < self._settings.limits.in_flight:
+                    by_leader.setdefault(leader, []).append(batch)
+            if not by_leader:
+                return
+            for leader, batches in by_leader.items():
+                chosen = fit(batches, self._settings.max_request_bytes)
+                for batch in chosen:
+                    self._batches.take(batch)
+                self._requests_of[leader] = self._requests_of.get(leader, 0) + 1
+                task = asyncio.create_task(self._deliver(leader, chosen))
+                self._requests.add(task)
+                task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        """A task that broke instead of ending leaves batches unsettled: say so rather than wait for ever."""
+        self._requests.discard(task)
+        if not task.cancelled() and (broken := task.exception()) is not None:
+            self._failure = self._failure or broken
+            self._announce()
+
+    def _leader(self, where: TopicPartition) -> int | None:
+        info = self._topics.get(where.topic)
+        if info is None or where.partition >= len(info.partitions):
+            return None
+        leader = info.partitions[where.partition].leader
+        return leader if leader >= 0 else None
+
+    async def _deliver(self, leader: int, batches: list[Batch]) -> None:
+        """One produce request and what follows from its answer, or from there being none."""
+        try:
+            answers = await self._produce(leader, batches)
+            for batch in batches:
+                self._settle(batch, answers.get(batch.where))
+        except ClientError as failed:
+            for batch in batches:
+                self._stale.add(batch.where.topic)
+                if failed.is_retriable:
+                    self._try_again(batch, in_doubt=True)
+                else:
+                    self._give_up(batch, failed)
+        finally:
+            self._requests_of[leader] -= 1
+            self._wake.set()
+
+    async def _produce(
+        self, leader: int, batches: list[Batch]
+    ) -> dict[TopicPartition, PartitionProduceResponse]:
+        connection = await self._cluster.connection(leader)
+        request = ProduceRequest(
+            acks=self._settings.acks,
+            timeout_ms=self._cluster.request_timeout_ms,
+            topic_data=self._topic_data(batches),
+        )
+        if self._settings.acks == 0:
+            await connection.tell(request)
+            return {
+                b.where: PartitionProduceResponse(index=b.where.partition, base_offset=-1) for b in batches
+            }
+        answer = await connection.request(
+            request, ProduceResponse, timeout_ms=self._cluster.request_timeout_ms + 1_000
+        )
+        names = {self._topics[b.where.topic].topic_id: b.where.topic for b in batches}
+        return {
+            TopicPartition(topic.name or names.get(topic.topic_id, ""), partition.index): partition
+            for topic in answer.responses
+            for partition in topic.partition_responses
+        }
+
+    def _topic_data(self, batches: list[Batch]) -> list[TopicProduceData]:
+        by_topic = dict[str, list[PartitionProduceData]]()
+        for batch in batches:
+            data = PartitionProduceData(index=batch.where.partition, records=self._encode(batch))
+            by_topic.setdefault(batch.where.topic, []).append(data)
+        return [
+            TopicProduceData(name=name, topic_id=self._topic_id(name), partition_data=data)
+            for name, data in by_topic.items()
+        ]
+
+    def _topic_id(self, name: str) -> UUID:
+        return self._topics[name].topic_id
+
+    def _encode(self, batch: Batch) -> bytearray:
+        return build_batch(
+            batch.records,
+            codec=self._settings.compression,
+            producer_id=self._producer_id,
+            producer_epoch=self._producer_epoch,
+            base_sequence=batch.base_sequence,
+        )
+
+    # outcomes
+
+    def _settle(self, batch: Batch, answer: PartitionProduceResponse | None) -> None:
+        if answer is None:
+            self._give_up(
+                batch, BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{batch.where}: not in the answer")
+            )
+            return
+        code = answer.error_code
+        if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
+            self._batches.settle(batch, written=True)
+            self._tell(Delivered(batch.where, answer.base_offset, batch.records))
+        elif code in _LOST_COUNT and self._settings.is_idempotent:
+            if self._batches.is_oldest(batch):
+                self._batches.ask_renumbering()
+            self._try_again(batch, in_doubt=False)
+        elif (failed := BrokerError(code, answer.error_message)).is_retriable:
+            self._stale.add(batch.where.topic)
+            self._try_again(batch, in_doubt=code in _IN_DOUBT)
+        else:
+            self._give_up(batch, failed)
+
+    def _try_again(self, batch: Batch, *, in_doubt: bool) -> None:
+        if batch.tries > self._settings.retries:
+            self._give_up(batch, RequestTimedOut(f"{batch.where}: given up after {batch.tries} tries"))
+            return
+        backoff_ms = min(RETRY_BACKOFF_MS << min(batch.tries - 1, 10), RETRY_BACKOFF_MAX_MS)
+        self._batches.retry(batch, _now_ms() + backoff_ms, may_be_written=in_doubt or batch.may_be_written)
+        self._wake.set()
+
+    def _give_up(self, batch: Batch, error: ClientError) -> None:
+        self._batches.settle(batch, written=False)
+        self._tell(Delivered(batch.where, -1, batch.records, error))
+        if isinstance(error, UnsupportedVersion):
+            self._failure = error
+
+    def _tell(self, delivered: Delivered) -> None:
+        if self._on_delivered is not None:
+            self._on_delivered(delivered)
+        self._announce()
+
+    def _announce(self) -> None:
+        self._settled.set()
+        self._settled = asyncio.Event()
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000
