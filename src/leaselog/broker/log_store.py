@@ -167,7 +167,7 @@ class LogStore:
         return f"{self.directory.path}/{directory_name(name)}"
 
     def _log_config(self, config: TopicConfig) -> LogConfig:
-        return LogConfig.of({**config.values, **self._log_settings})
+        return LogConfig.of({**config.log_settings, **self._log_settings})
 
     # -- upkeep ---------------------------------------------------------------------------------------------
 
