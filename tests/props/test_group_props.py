@@ -155,6 +155,22 @@ class GroupMachine(RuleBasedStateMachine):
         everybody = {m: m.encode() for g, m, _, _ in self.known if g == group}
         self.send(SyncGroup(self.token(), group, member, instance, generation, None, None, everybody))
 
+    @rule(group=GROUPS, everybody=st.booleans())
+    def members_do_what_they_should(self, group: GroupId, everybody: bool) -> None:
+        """Without this the group would hardly ever get stable by chance."""
+        live = self.shard._groups.get(group)
+        for member in list(live.members.values()) if live is not None else ():
+            if live is None or member.member_id not in live.members:
+                continue
+            if live.state is GroupState.PREPARING_REBALANCE and member.joining is None:
+                self.join(group, member.member_id, member.instance_id, member.protocols, old=False)
+            if live.state is GroupState.COMPLETING_REBALANCE and member.syncing is None:
+                given = {m: m.encode() for m in live.members}
+                ids = (group, member.member_id, member.instance_id, live.generation)
+                self.send(SyncGroup(self.token(), *ids, None, None, given))
+            if not everybody:
+                return
+
     @precondition(lambda self: self.known)
     @rule(data=st.data())
     def heartbeat(self, data: st.DataObject) -> None:
@@ -184,9 +200,10 @@ class GroupMachine(RuleBasedStateMachine):
     def delete_offsets(self, group: GroupId, partition: TopicPartition) -> None:
         self.send(DeleteOffsets(self.token(), group, (partition,)))
 
-    @rule(group=GROUPS)
-    def delete_group(self, group: GroupId) -> None:
-        self.send(DeleteGroup(self.token(), group))
+    @rule(group=GROUPS, really=st.sampled_from([False, False, True]))
+    def delete_group(self, group: GroupId, really: bool) -> None:
+        if really:
+            self.send(DeleteGroup(self.token(), group))
 
     @rule(ms=st.sampled_from([0, 100, 600, 2_900, 3_000, 5_000, 61_000]))
     def tick(self, ms: int) -> None:
