@@ -60,4 +60,5 @@ bench: setup
 
 docs: setup ## rewrites the generated pages; fails if that changes the tree
 	$(BIN)/python -m leaselog.cli.main config-docs > docs/reference/configuration.md
+	$(BIN)/python codegen/reference_docs.py
 	git diff --exit-code docs

@@ -73,7 +73,7 @@ def default_of(field: dict[str, Any], kind: str) -> str:
         "records": "None",
         "uuid": "ZERO_UUID",
     }
-    return simple[kind] if kind in simple else f"{kind}()"
+    return simple.get(kind, f"{kind}()")
 
 
 class Module:

@@ -112,9 +112,9 @@ def _serve(config: BrokerConfig, host: str, port: int, args: argparse.Namespace)
         broker = Broker(config, data_dir=_data_dir(args, config))
         shown_host, bound_port = await broker.start(host, port)
         address = f"[{shown_host}]:{bound_port}" if ":" in shown_host else f"{shown_host}:{bound_port}"
-        print(f"leaselog ready on {address}", flush=True)
         if args.ready_file:
             _write_ready_file(Path(args.ready_file), address)
+        print(f"leaselog ready on {address}", flush=True)
         await stop.wait()
         log.info("stopping")
         await broker.stop()
