@@ -10,14 +10,19 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from leaselog.broker.cluster_identity import claim_directory, new_id
 from leaselog.broker.cluster_log import ClusterLog
-from leaselog.broker.config import ConfigEntry, Configuration
+from leaselog.broker.cluster_wishes import (
+    CreatedTopic,
+    MorePartitions,
+    NewTopic,
+    advertised_address,
+    topic_by_default,
+)
+from leaselog.broker.config import Configuration
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_features import Feature, FeatureUpdate
 from leaselog.coordination.cluster_names import (
@@ -28,7 +33,7 @@ from leaselog.coordination.cluster_names import (
     is_internal,
     refuse_topic_name,
 )
-from leaselog.coordination.cluster_placement import MAX_NEW_PARTITIONS, Assignments
+from leaselog.coordination.cluster_placement import MAX_NEW_PARTITIONS
 from leaselog.coordination.cluster_records import (
     ClusterRecord,
     ConfigChanged,
@@ -74,34 +79,6 @@ T = TypeVar("T")
 log = StructuredLog("cluster")
 
 
-@dataclass(frozen=True, slots=True)
-class NewTopic:
-    """A topic somebody wants. -1 is the default; assignments are (partition, replicas) pairs."""
-
-    name: str
-    partition_count: int = -1
-    replication_factor: int = -1
-    assignments: Assignments = ()
-    configs: tuple[tuple[str, str | None], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CreatedTopic:
-    topic: Topic
-    #: every config of the topic, as it was when the topic was made
-    configs: tuple[ConfigEntry, ...]
-    replication_factor: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class MorePartitions:
-    """``count`` is the total wanted."""
-
-    topic: str
-    count: int
-    assignments: Sequence[Sequence[int]] | None = None
-
-
 class Cluster:
     """Owned by the event loop. Reads answer at once; changes are coroutines that end when the change is safe."""
 
@@ -111,7 +88,7 @@ class Cluster:
         self.node_id = NodeId(config.node_id)
         self.rack = config.broker_rack
         #: where clients are told to connect; the real address once there is one
-        self.host, self.port = _advertised(config.advertised_listeners or ()) or ("localhost", 9092)
+        self.host, self.port = advertised_address(config.advertised_listeners or ()) or ("localhost", 9092)
         self._shard = ClusterShard(self.node_id)
         self.configuration = Configuration(config, self._shard.configs)
         data = broker.logs.directory
@@ -135,7 +112,7 @@ class Cluster:
 
     def listening_on(self, host: str, port: int) -> None:
         """The broker accepts connections there; clients are told so unless the config says otherwise."""
-        advertised = _advertised(self._broker.config.advertised_listeners or ())
+        advertised = advertised_address(self._broker.config.advertised_listeners or ())
         if advertised is not None:
             self.host, self.port = advertised[0], advertised[1] or port
             return
@@ -217,7 +194,7 @@ class Cluster:
         topic = self.topic(name)
         if topic is not None:
             return topic
-        created = (await self.create_topics([self._by_default(name)]))[0]
+        created = (await self.create_topics([topic_by_default(name, self._broker.config)]))[0]
         if isinstance(created, CreatedTopic):
             return created.topic
         # Somebody else may have been quicker.
@@ -320,23 +297,6 @@ class Cluster:
     async def _opened(self, created: CreatedTopic) -> CreatedTopic | Refused:
         refused = await self._try_open(created.topic)
         return created if refused is None else refused
-
-    def _by_default(self, name: str) -> NewTopic:
-        """What a topic that nobody describes is made with; for Kafka's internal topics, what Kafka makes them with."""
-        config = self._broker.config
-        match name:
-            case "__consumer_offsets":
-                count, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
-                settings = {"cleanup.policy": "compact", "compression.type": "producer"}
-            case "__share_group_state":
-                count = config.share_coordinator_state_topic_num_partitions
-                segment_bytes = config.share_coordinator_state_topic_segment_bytes
-                settings = {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"}
-            case _:
-                return NewTopic(name)
-        settings["segment.bytes"] = str(segment_bytes)
-        # The replication factor Kafka takes from its configs is more than one process can give.
-        return NewTopic(name, count, 1, configs=tuple(settings.items()))
 
     async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | Refused]:
         decisions = [self._shard.handle(DeleteTopic(topic_id)) for topic_id in dict.fromkeys(topic_ids)]
@@ -465,12 +425,3 @@ class Cluster:
 
 def _too_many() -> Refused:
     return Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
-
-
-def _advertised(listeners: Sequence[str]) -> tuple[str, int] | None:
-    """Host and port of the first listener that is for clients; None if there is none."""
-    for listener in listeners:
-        address = urlsplit(listener.lower())
-        if address.scheme != "controller" and address.hostname:
-            return address.hostname, address.port or 0
-    return None

@@ -251,7 +251,7 @@ def test_unknown_topics_are_told_and_bad_cursors_refused() -> None:
         async with in_a_box() as box:
             await topics(box, "a")
             assert await page(box, "a", "nope") == ([("a", 0, [0, 1]), ("nope", UNKNOWN, [])], None)
-            refused = ([("a", ErrorCode.INVALID_REQUEST, [])], None)
+            refused: object = ([("a", ErrorCode.INVALID_REQUEST, [])], None)
             assert await page(box, "a", cursor=("a", -1)) == refused
             assert await page(box, "a", cursor=("b", 0)) == refused
             assert await page(box, cursor=("Z", 0)) == ([("a", 0, [0, 1])], None)

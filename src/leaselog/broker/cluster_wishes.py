@@ -1,0 +1,68 @@
+"""What somebody may want of the cluster, and what is wanted where nobody says: defaults, internal topics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from leaselog.broker.config import BrokerConfig, ConfigEntry
+from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from leaselog.coordination.cluster_placement import Assignments
+from leaselog.coordination.cluster_shard import Topic
+
+__all__ = ["CreatedTopic", "MorePartitions", "NewTopic", "advertised_address", "topic_by_default"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic somebody wants. -1 is the default; assignments are (partition, replicas) pairs."""
+
+    name: str
+    partition_count: int = -1
+    replication_factor: int = -1
+    assignments: Assignments = ()
+    configs: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedTopic:
+    topic: Topic
+    #: every config of the topic, as it was when the topic was made
+    configs: tuple[ConfigEntry, ...]
+    replication_factor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class MorePartitions:
+    """``count`` is the total wanted."""
+
+    topic: str
+    count: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+def topic_by_default(name: str, config: BrokerConfig) -> NewTopic:
+    """What a topic that nobody describes is made with; for Kafka's internal topics, what Kafka makes them with."""
+    if name == CONSUMER_OFFSETS_TOPIC:
+        count, segment_bytes = config.offsets_topic_num_partitions, config.offsets_topic_segment_bytes
+        settings = {"cleanup.policy": "compact", "compression.type": "producer"}
+    elif name == SHARE_STATE_TOPIC:
+        count = config.share_coordinator_state_topic_num_partitions
+        segment_bytes = config.share_coordinator_state_topic_segment_bytes
+        settings = {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"}
+    else:
+        return NewTopic(name)
+    settings["segment.bytes"] = str(segment_bytes)
+    # The replication factor Kafka takes from its configs is more than one process can give.
+    return NewTopic(name, count, 1, configs=tuple(settings.items()))
+
+
+def advertised_address(listeners: Sequence[str]) -> tuple[str, int] | None:
+    """Host and port of the first listener that is for clients; None if there is none."""
+    for listener in listeners:
+        name, _, address = listener.partition("://")
+        place = urlsplit(f"//{address}")
+        if name.upper() != "CONTROLLER" and place.hostname:
+            return place.hostname, place.port or 0
+    return None
