@@ -88,6 +88,7 @@ async def _fetch(group: OffsetFetchRequestGroup, context: RequestContext) -> Off
     if topics is None:
         return OffsetFetchResponseGroup(group_id=group.group_id, topics=_all(answer, context))
     found = dict(answer.offsets)
+    topics.sort(key=lambda named: named[1] is None)  # Kafka answers what it knows first
     return OffsetFetchResponseGroup(
         group_id=group.group_id, topics=[_answered(topic, name, found) for topic, name in topics]
     )
