@@ -179,7 +179,14 @@ class Cluster:
             await self._open(topic)
 
     def close(self) -> None:
-        self._log.close()
+        # A change whose client has gone may be under way still. Every commit is safe on its own and the log is
+        # always opened as after a crash, so there is nothing to wait for.
+        if self._changing.locked():
+            return
+        try:
+            self._log.close()
+        except OSError as error:
+            log.error("cluster log does not close", failure=error)
 
     # -- changes --------------------------------------------------------------------------------------------
 
