@@ -3,21 +3,87 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from collections.abc import Sequence
+from importlib import import_module
 
-from leaselog.cli import serve
+from leaselog.cli.arguments import CommandFailed, Parser, UsageError
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
+
+#: each command's module, with ``add_arguments(parser)`` and ``run(args) -> exit code``, and what it is for
+COMMANDS = {
+    "serve": ("serve", "run a broker"),
+    "demo": ("demo", "start a broker, produce, kill it, consume, and show that nothing is missing"),
+    "topics": ("topics", "create, list, describe, alter and delete topics"),
+    "configs": ("configs", "describe and alter the configs of topics, brokers and groups"),
+    "console-producer": ("console_producer", "send lines from standard input to a topic"),
+    "console-consumer": ("console_consumer", "print the records of topics"),
+    "producer-perf-test": ("producer_perf_test", "measure producing"),
+    "dump-log": ("dump_log", "print what is in log segments, indexes and snapshots"),
+    "config-docs": ("docs", "print the reference page of every config key"),
+}
+#: what a shell reports for a program that SIGINT or SIGPIPE ended
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="leaselog")
-    commands = parser.add_subparsers(dest="command", required=True)
-    serve_parser = commands.add_parser("serve", help="run a broker")
-    serve.add_arguments(serve_parser)
-    args = parser.parse_args()
-    sys.exit(serve.run(args))
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 done, 1 failed, 2 not understood."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    name = arguments[0] if arguments else ""
+    try:
+        code = _run(name, arguments[1:]) if name in COMMANDS else _without_command(arguments)
+        sys.stdout.flush()
+    except UsageError as wrong:
+        return _complain(name, str(wrong), 2)
+    except CommandFailed as failed:
+        return _complain(name, str(failed), 1)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Nobody reads any more. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    return code
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    module_name, summary = COMMANDS[name]
+    parser = Parser(prog=f"leaselog {name}", description=summary[0].upper() + summary[1:] + ".")
+    command = import_module(f"leaselog.cli.{module_name}")
+    command.add_arguments(parser)
+    code: int = command.run(parser.parse_args(arguments))
+    return code
+
+
+def _without_command(arguments: Sequence[str]) -> int:
+    parser = Parser(
+        prog="leaselog",
+        description="Queues for Kafka, in Python.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog="commands:\n" + "\n".join(f"  {name:20}{text}" for name, (_, text) in COMMANDS.items()),
+    )
+    parser.add_argument("--version", action="store_true", help="print the version")
+    parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
+    known = parser.parse_args(arguments)
+    if known.version:
+        from importlib.metadata import version
+
+        print(version("leaselog"))
+        return 0
+    if known.command:
+        raise UsageError(f"unknown command '{known.command}' (see leaselog --help)")
+    parser.print_help()
+    return 0
+
+
+def _complain(name: str, text: str, code: int) -> int:
+    prog = f"leaselog {name}" if name in COMMANDS else "leaselog"
+    print(f"{prog}: {text}", file=sys.stderr)
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

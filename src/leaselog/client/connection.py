@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from importlib.metadata import version as package_version
 from typing import TypeVar
 
@@ -51,7 +52,9 @@ class Connection(asyncio.BufferedProtocol):
             protocol.close()
             raise Unreachable(f"{address}: no connection in {timeout_ms} ms") from None
         except OSError as refused:
-            raise Unreachable(f"{address}: {refused.strerror or refused}") from refused
+            # asyncio words a refusal as a tuple; a name that does not resolve has an errno of another kind
+            words = os.strerror(refused.errno) if refused.errno and refused.errno > 0 else refused.strerror
+            raise Unreachable(f"{address}: {words or refused}") from refused
         except ClientError as early:
             raise Unreachable(str(early)) from early
         except asyncio.CancelledError:

@@ -66,11 +66,15 @@ class Fetched:
 
     def records(self) -> Iterator[Record]:
         """Records from ``start`` on, in order. Raises ``DecodeError`` at a batch that is corrupt."""
+        return (record for _, record in self.entries())
+
+    def entries(self) -> Iterator[tuple[BatchHeader, Record]]:
+        """The same, each with the header of its batch, which knows leader epoch and timestamp type."""
         for position, header in self.batches:
             check_crc(self.data, header, position)
             for record in read_records(self.data, header, position):
                 if record.offset >= self.start:
-                    yield record
+                    yield header, record
 
 
 class Fetcher:

@@ -1,0 +1,72 @@
+"""What the commands share of the command line: one-line errors, the options every client command has."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NoReturn
+
+__all__ = ["CommandFailed", "Parser", "UsageError", "add_connection", "key_values", "positive"]
+
+
+class UsageError(Exception):
+    """The command line makes no sense: one line that says so and how to write it. Exit code 2."""
+
+
+class CommandFailed(Exception):
+    """The command was understood and did not succeed: one line saying why. Exit code 1."""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse with errors of one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+
+def add_connection(parser: argparse.ArgumentParser, *, short_file: str | None = None) -> None:
+    """``--bootstrap-server`` and the ways to give client properties, under Apache's old and new names."""
+    parser.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT", required=True, help="the broker, or several with commas"
+    )
+    files = ["--command-config", *([short_file] if short_file else [])]
+    parser.add_argument(*files, dest="command_config", metavar="FILE", help="client properties from a file")
+
+
+def add_properties(parser: argparse.ArgumentParser, *old_names: str) -> None:
+    parser.add_argument(
+        "--command-property", *old_names, dest="command_property", action="append", default=[],
+        metavar="KEY=VALUE", help="one client property, over the file's",
+    )  # fmt: skip
+
+
+def key_values(option: str, pairs: Iterable[str]) -> dict[str, str]:
+    """``key=value`` strings as a dict."""
+    found = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise UsageError(f"{option} {pair}: expected KEY=VALUE")
+        found[key.strip()] = value
+    return found
+
+
+def properties_file(path: str) -> dict[str, str]:
+    # Imported here because it brings the whole configuration room with it.
+    from leaselog.broker.config import ConfigError, parse_properties
+
+    try:
+        return parse_properties(Path(path).read_text(encoding="utf-8"))
+    except OSError as unreadable:
+        raise UsageError(f"{path}: {unreadable.strerror}") from None
+    except (ConfigError, UnicodeDecodeError) as bad:
+        raise UsageError(f"{path}: {bad}") from None
+
+
+def positive(text: str) -> int:
+    """An argparse type: a whole number above zero."""
+    number = int(text)
+    if number <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above zero")
+    return number

@@ -1,0 +1,123 @@
+"""Kafka's client properties as the client's settings. What has no effect here is named once, never silently dropped."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+
+from leaselog.cli.arguments import CommandFailed, UsageError, key_values, properties_file
+from leaselog.client import BatchLimits, ClientError, Cluster, FetchLimits, ProducerSettings
+from leaselog.wire.compression import Codec
+from leaselog.wire.errors import DecodeError
+
+__all__ = ["ClientProperties", "run_with_cluster"]
+
+_ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
+_ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
+#: what every client may say and nothing here depends on
+_HARMLESS = frozenset({
+    "bootstrap.servers", "key.serializer", "value.serializer", "key.deserializer", "value.deserializer",
+    "security.protocol", "transactional.id",
+})  # fmt: skip
+
+
+class ClientProperties:
+    """Properties by Kafka's names, which remember who asked for them."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self._values = dict(values)
+        self._used = set[str]()
+        protocol = self.text("security.protocol", "PLAINTEXT")
+        if protocol.upper() != "PLAINTEXT":
+            raise UsageError(f"security.protocol={protocol} is not supported, only PLAINTEXT")
+        if self._values.get("transactional.id"):
+            raise UsageError("transactional.id is not supported: there are no transactions yet")
+
+    @classmethod
+    def from_arguments(cls, args: argparse.Namespace) -> ClientProperties:
+        values = properties_file(args.command_config) if args.command_config else {}
+        given = getattr(args, "command_property", [])
+        return cls({**values, **key_values("--command-property", given)})
+
+    def text(self, key: str, default: str) -> str:
+        self._used.add(key)
+        return self._values.get(key, default).strip()
+
+    def integer(self, key: str, default: int) -> int:
+        text = self.text(key, str(default))
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"{key}={text}: expected a whole number") from None
+
+    def choice(self, key: str, default: str, choices: Mapping[str, int]) -> int:
+        text = self.text(key, default)
+        if text not in choices:
+            raise UsageError(f"{key}={text}: expected one of {', '.join(choices)}")
+        return choices[text]
+
+    def without_effect(self) -> list[str]:
+        """Keys that were given and mean nothing to this client; complete once every setting has been made."""
+        return sorted(self._values.keys() - self._used - _HARMLESS)
+
+    def cluster(self, bootstrap_servers: str) -> Cluster:
+        try:
+            return Cluster(
+                bootstrap_servers,
+                client_id=self.text("client.id", "leaselog"),
+                request_timeout_ms=self.integer("request.timeout.ms", 30_000),
+                api_timeout_ms=self.integer("default.api.timeout.ms", 60_000),
+            )
+        except ValueError as wrong:
+            raise UsageError(f"--bootstrap-server {bootstrap_servers}: {wrong}") from None
+
+    def producer(self) -> ProducerSettings:
+        codecs = {codec.name.lower(): codec.value for codec in Codec}
+        idempotence = self.text("enable.idempotence", "true").lower()
+        if idempotence not in ("true", "false"):
+            raise UsageError(f"enable.idempotence={idempotence}: expected true or false")
+        defaults = ProducerSettings()
+        return ProducerSettings(
+            acks=self.choice("acks", "all", _ACKS),
+            enable_idempotence=idempotence == "true",
+            compression=Codec(self.choice("compression.type", "none", codecs)),
+            max_request_bytes=self.integer("max.request.size", defaults.max_request_bytes),
+            max_block_ms=self.integer("max.block.ms", defaults.max_block_ms),
+            retries=self.integer("retries", defaults.retries),
+            limits=BatchLimits(
+                batch_bytes=self.integer("batch.size", defaults.limits.batch_bytes),
+                linger_ms=self.integer("linger.ms", defaults.limits.linger_ms),
+                buffer_bytes=self.integer("buffer.memory", defaults.limits.buffer_bytes),
+                in_flight=self.integer("max.in.flight.requests.per.connection", defaults.limits.in_flight),
+                delivery_timeout_ms=self.integer("delivery.timeout.ms", defaults.limits.delivery_timeout_ms),
+            ),
+        )
+
+    def fetch_limits(self) -> FetchLimits:
+        defaults = FetchLimits()
+        return FetchLimits(
+            max_wait_ms=self.integer("fetch.max.wait.ms", defaults.max_wait_ms),
+            min_bytes=self.integer("fetch.min.bytes", defaults.min_bytes),
+            max_bytes=self.integer("fetch.max.bytes", defaults.max_bytes),
+            partition_max_bytes=self.integer("max.partition.fetch.bytes", defaults.partition_max_bytes),
+            isolation_level=self.choice("isolation.level", "read_uncommitted", _ISOLATION),
+        )
+
+
+def run_with_cluster(
+    args: argparse.Namespace, properties: ClientProperties, body: Callable[[Cluster], Awaitable[int]]
+) -> int:
+    """The exit code of ``body``, run on a loop of its own with a cluster; client errors become one line."""
+
+    async def main() -> int:
+        async with properties.cluster(args.bootstrap_server) as cluster:
+            if idle := properties.without_effect():
+                print(f"leaselog: no effect: {', '.join(idle)}", file=sys.stderr)
+            return await body(cluster)
+
+    try:
+        return asyncio.run(main())
+    except (ClientError, DecodeError) as failed:
+        raise CommandFailed(str(failed)) from failed

@@ -1,0 +1,122 @@
+"""Records as text: the lines of Apache's DefaultMessageFormatter, or a JSON object each. Pure."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leaselog.cli.arguments import UsageError
+from leaselog.model import TopicPartition
+from leaselog.wire.record_batch import BatchHeader, TimestampType
+from leaselog.wire.records import Record
+
+__all__ = ["RecordFormat", "as_json", "as_line"]
+
+_TRUTH = {"true": True, "false": False}
+_IGNORED_PREFIXES = ("key.deserializer", "value.deserializer", "headers.deserializer", "header.deserializer")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFormat:
+    print_timestamp: bool = False
+    print_key: bool = False
+    print_offset: bool = False
+    print_partition: bool = False
+    print_epoch: bool = False
+    print_headers: bool = False
+    print_value: bool = True
+    key_separator: bytes = b"\t"
+    line_separator: bytes = b"\n"
+    headers_separator: bytes = b","
+    null_literal: bytes = b"null"
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> RecordFormat:
+        known = {name.replace("_", "."): name for name in cls.__slots__}
+        values = dict[str, bool | bytes]()
+        for key, text in properties.items():
+            if key.startswith(_IGNORED_PREFIXES):
+                raise UsageError(
+                    f"--formatter-property {key}: Java classes cannot be loaded, values print as they are"
+                )
+            if key not in known:
+                raise UsageError(f"--formatter-property {key}: expected one of {', '.join(sorted(known))}")
+            if key.startswith("print."):
+                if text.strip().lower() not in _TRUTH:
+                    raise UsageError(f"--formatter-property {key}={text}: expected true or false")
+                values[known[key]] = _TRUTH[text.strip().lower()]
+            else:
+                values[known[key]] = text.encode()
+        return cls(**values)  # type: ignore[arg-type]
+
+
+def as_line(where: TopicPartition, header: BatchHeader, record: Record, form: RecordFormat) -> bytes:
+    """One record, separators and all. Bytes, since keys and values need not be text."""
+    parts = list[bytes]()
+    if form.print_timestamp:
+        parts.append(_timestamp(header, record).encode())
+    if form.print_partition:
+        parts.append(b"Partition:%d" % where.partition)
+    if form.print_offset:
+        parts.append(b"Offset:%d" % record.offset)
+    if form.print_epoch:
+        epoch = header.leader_epoch
+        parts.append(b"Epoch:%d" % epoch if epoch >= 0 else b"Epoch:NOT_PRESENT")
+    if form.print_headers:
+        parts.append(_headers(record, form))
+    if form.print_key:
+        parts.append(form.null_literal if record.key is None else record.key)
+    if form.print_value:
+        parts.append(form.null_literal if record.value is None else record.value)
+    return form.key_separator.join(parts) + form.line_separator
+
+
+def _timestamp(header: BatchHeader, record: Record) -> str:
+    if record.timestamp_ms < 0:
+        return "NO_TIMESTAMP"
+    return f"{timestamp_type_name(header)}:{record.timestamp_ms}"
+
+
+def timestamp_type_name(header: BatchHeader) -> str:
+    return "CreateTime" if header.timestamp_type is TimestampType.CREATE_TIME else "LogAppendTime"
+
+
+def _headers(record: Record, form: RecordFormat) -> bytes:
+    if not record.headers:
+        return b"NO_HEADERS"
+    pairs = (
+        name.encode("utf-8", "surrogateescape") + b":" + (form.null_literal if value is None else value)
+        for name, value in record.headers
+    )
+    return form.headers_separator.join(pairs)
+
+
+def as_json(where: TopicPartition, header: BatchHeader, record: Record) -> bytes:
+    """One line of JSON. Bytes that are not UTF-8 come as base64, under a name that says so."""
+    shown: dict[str, object] = {
+        "topic": where.topic,
+        "partition": where.partition,
+        "offset": record.offset,
+        "timestamp": record.timestamp_ms,
+        "timestampType": timestamp_type_name(header),
+        **_text("key", record.key),
+        **_text("value", record.value),
+        "headers": [{"key": _printable(name), **_text("value", value)} for name, value in record.headers],
+    }
+    return json.dumps(shown, ensure_ascii=False).encode() + b"\n"
+
+
+def _printable(name: str) -> str:
+    """A header's name whose bytes were not UTF-8 carries surrogates, which JSON cannot."""
+    return name.encode("utf-8", "surrogateescape").decode(errors="replace")
+
+
+def _text(name: str, value: bytes | None) -> dict[str, str | None]:
+    if value is None:
+        return {name: None}
+    try:
+        return {name: value.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}Base64": base64.b64encode(value).decode()}
