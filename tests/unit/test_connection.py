@@ -276,3 +276,13 @@ def test_a_lost_connection_cancels_what_it_waited_for(scene: Callable[..., Scene
         assert later.asked[0].cancelled()
 
     run(story)
+
+
+def test_bytes_behind_a_requests_body_are_ignored(scene: Callable[..., Scene]) -> None:
+    """librdkafka 2.16 sends three stray bytes in a Metadata request for all topics; Apache Kafka does not mind."""
+    s = scene(now)
+    body = codec.encode(HeartbeatRequest(group_id="g", member_id="m"), 0) + b"\x00\x00\x00"
+    frame = b"\x00\x0c\x00\x00\x00\x00\x00\x01\xff\xff" + body
+    s.receive(len(frame).to_bytes(4, "big") + frame)
+    assert not s.transport.is_aborted
+    assert s.transport.correlation_ids() == [1]

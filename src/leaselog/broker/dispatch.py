@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Api, Client, Reply, RequestContext, api_of
 from leaselog.broker.handlers.api_versions import unsupported_version
-from leaselog.wire.codec import decode, encode_chunks, is_flexible
+from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frames import (
     API_VERSIONS,
@@ -67,7 +67,9 @@ def receive(frame: bytearray, broker: Broker, client: Client) -> Call | list[Buf
         position = header.end
         if is_flexible(api.request, header.api_version):
             position = skip_tagged_fields(frame, position)
-        request = decode(api.request, header.api_version, frame, position)
+        # Bytes behind the body are ignored, as Apache Kafka does: librdkafka 2.16 leaves three in some Metadata
+        # requests (it writes a null array of four bytes where one is meant, and sends all four).
+        request, _ = decode_prefix(api.request, header.api_version, frame, position)
     except DecodeError as bad:
         raise Unanswerable(str(bad)) from bad
     context = RequestContext(broker, api, header.api_version, header.client_id, client)
