@@ -11,7 +11,7 @@ from leaselog.log import Appended, LogConfig, PartitionLog, remove_tree
 from leaselog.model import TopicId
 from leaselog.testing.disk import PowerCut, SimDisk
 from leaselog.wire.record_batch import iterate_headers
-from leaselog.wire.records import Record, build_batch
+from leaselog.wire.records import Record, build_batch, read_records
 
 TOPIC = TopicId(UUID(int=7))
 DIRECTORY = "data/t-0"
@@ -262,3 +262,97 @@ def test_the_directory_can_be_removed_while_open() -> None:
     disk.rename(DIRECTORY, "data/t-0.x-delete")
     remove_tree(disk, "data/t-0.x-delete")
     assert disk.names("data") == []
+
+
+@dataclass
+class KeyedStory:
+    """A compacted topic's: every record written, by its offset."""
+
+    records: list[tuple[bytes, bytes | None]] = field(default_factory=list)
+    acknowledged: int = 0
+    recovery_point: int = 0
+
+    def append(self, log: PartitionLog, number: int) -> None:
+        del self.records[log.end_offset :]
+        value = None if number % 5 == 4 else b"value %d" % number * (number % 4)
+        pairs = [(b"key %d" % (number % 7), value), (b"key %d" % (number * 3 % 5), b"second %d" % number)]
+        self.records += pairs
+        outcome = log.append(
+            build_batch([Record(key, value, (), 1000) for key, value in pairs]), leader_epoch=0, now_ms=5000
+        )
+        assert isinstance(outcome, Appended)
+
+
+COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": 0.0, "delete.retention.ms": 100_000}
+
+
+def open_compacted(disk: SimDisk, story: KeyedStory) -> PartitionLog:
+    config = LogConfig.of({"segment.bytes": 500, "index.interval.bytes": 150, **COMPACTED})
+    return PartitionLog.open(
+        disk, DIRECTORY, TOPIC, config, now_ms=5000, clean=False, recovery_point=story.recovery_point
+    )
+
+
+def clean_and_remove(disk: SimDisk, log: PartitionLog) -> None:
+    job = log.plan_cleaning(5000)
+    assert job is not None
+    job.run()
+    work = log.install(job, 5000)
+    assert work is not None
+    for path in work.paths:
+        disk.remove(path)
+
+
+def a_compacted_day(disk: SimDisk, story: KeyedStory) -> None:
+    log = open_compacted(disk, story)
+    for number in range(24):
+        story.append(log, number)
+        if number % 4 == 3:
+            log.flush()
+            story.acknowledged = log.high_watermark
+        if number in (11, 23):
+            # The recovery point is only written down now and then: cleaning goes on above the one on disk.
+            clean_and_remove(disk, log)
+        if number == 12:
+            story.recovery_point = log.durable_end
+
+
+def check_compacted(disk: SimDisk, story: KeyedStory) -> None:
+    log = open_compacted(disk, story)
+    assert log.end_offset >= story.acknowledged
+    found: dict[bytes, bytes | None] = {}
+    for offset, batch in contents(log).items():
+        for header in [header for _, header in iterate_headers(batch)]:
+            assert header.base_offset == offset
+            for record in read_records(batch, header):
+                assert story.records[record.offset] == (record.key, record.value)
+                assert record.key is not None
+                found[record.key] = record.value
+    assert found == dict(story.records[: log.end_offset])
+    left = [
+        name for name in disk.names(DIRECTORY) if name.endswith((".cleaned", ".swap", ".deleted", ".tmp"))
+    ]
+    assert left == []
+    once = everything_on(disk)
+    open_compacted(disk, story)
+    assert everything_on(disk) == once
+    for number in range(5):
+        story.append(log, number)
+    log.flush()
+    clean_and_remove(disk, log)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dying_while_cleaning_loses_no_last_value(seed: int) -> None:
+    counted = new_disk()
+    a_compacted_day(counted, KeyedStory())
+    for cut_at in range(SETUP_OPERATIONS + 1, counted.operations + 1):
+        disk, story = new_disk(), KeyedStory()
+        disk.cut_at = cut_at
+        with pytest.raises(PowerCut):
+            a_compacted_day(disk, story)
+        disk.crash(seed * 1000 + cut_at)
+        try:
+            check_compacted(disk, story)
+        except Exception as error:
+            raise AssertionError(f"replay with seed={seed} cut_at={cut_at}") from error

@@ -110,7 +110,7 @@ class CleaningJob:
 
     def steps(self) -> Iterator[None]:
         """The same as ``run``, pausing about once a mebibyte, so that whoever drives it can throttle or give up."""
-        keys = KeyMap(self.max_keys)
+        keys = KeyMap(self.dirty_from, self.max_keys)
         yield from self._map_keys(keys)
         rules = CompactionRules(keys, self.now_ms, self.config.delete_retention_ms, self.last_offsets)
         known = [source for source in self.sources if source.base_offset < keys.end_offset]

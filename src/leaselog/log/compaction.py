@@ -29,22 +29,26 @@ _DIGEST_BYTES = 16
 
 
 class KeyMap:
-    """The last offset of each key in a stretch of the log. Keys by digest, so their size does not matter."""
+    """The last offset of each key from ``start`` on. Keys by digest, so their size does not matter."""
 
-    def __init__(self, limit: int = MAX_KEYS) -> None:
+    def __init__(self, start: int, limit: int = MAX_KEYS) -> None:
+        self._start = start
         self._limit = limit
         self._offsets: dict[bytes, int] = {}
-        #: everything below it, from where the first batch was added, is known
-        self.end_offset = -1
+        #: every record from the start up to here is known
+        self.end_offset = start
 
     def __len__(self) -> int:
         return len(self._offsets)
 
     def add(self, batch: memoryview, header: BatchHeader) -> bool:
-        """Count in a batch, later than any before. False when the map is full before the batch's end."""
+        """Count in a batch, later than any before; its records below the start are passed over.
+
+        False when the map is full before the batch's end.
+        """
         if not header.is_control:
             for record in scan_records(batch, header):
-                if record.key is None:
+                if record.key is None or record.offset < self._start:
                     continue
                 digest = _digest(record.key)
                 if len(self._offsets) >= self._limit and digest not in self._offsets:

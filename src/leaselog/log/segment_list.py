@@ -64,7 +64,8 @@ class SegmentList:
         if start < self._segments[at].base_offset:
             at = bisect_right(self._segments, start, key=_base_offset) - 1
         found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
-        while not found.size_bytes and start < end and at + 1 < len(self._segments):
+        # Behind the last batch, not in front of one that is too large.
+        while found.position >= self._segments[at].size_bytes and at + 1 < len(self._segments):
             at += 1
             found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
         return found
