@@ -13,18 +13,20 @@ from group_bench import PARTITION, G, commit, join
 from leaselog.broker.group_owner import GroupOwner
 from leaselog.broker.partition import Partition
 from leaselog.coordination.group_commands import (
+    CommitOffsets,
     DescribedGroup,
     DescribeGroup,
     FetchedOffsets,
     FetchOffsets,
     JoinAnswer,
     ListGroups,
+    OffsetToCommit,
     PartitionCodes,
 )
 from leaselog.coordination.group_facts import NO_TOPIC_ID
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.log import Durability, LogConfig, MemoryFiles, PartitionLog
-from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
+from leaselog.model import ErrorCode, MemberId, Refused, TopicId, TopicPartition
 
 LIMITS = GroupLimits(initial_rebalance_delay_ms=0)
 NOW_MS = 1_000_000
@@ -38,14 +40,18 @@ def on_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], Non
     return run
 
 
-def open_partition(files: MemoryFiles, durability: Durability = Durability.FSYNC) -> Partition:
+def open_partition(
+    files: MemoryFiles, durability: Durability = Durability.FSYNC, *, max_message_bytes: int = 1_048_588
+) -> Partition:
     if not files.exists("data"):
         files.make_directory("data")
     log = PartitionLog.open(
         files,
         "data/__consumer_offsets-0",
         TopicId(UUID(int=5)),
-        LogConfig.of({"durability": durability, "cleanup.policy": "compact"}),
+        LogConfig.of(
+            {"durability": durability, "cleanup.policy": "compact", "max.message.bytes": max_message_bytes}
+        ),
         now_ms=NOW_MS,
         clean=False,
     )
@@ -61,8 +67,8 @@ def sync(partition: Partition) -> None:
     partition.synced()
 
 
-def owner_of(partition: Partition, *, batch_bytes_max: int = 1_000_000) -> GroupOwner:
-    owner = GroupOwner(partition, LIMITS, now_ms=lambda: NOW_MS, batch_bytes_max=batch_bytes_max)
+def owner_of(partition: Partition) -> GroupOwner:
+    owner = GroupOwner(partition, LIMITS, now_ms=lambda: NOW_MS)
     owner.load()
     return owner
 
@@ -154,15 +160,18 @@ async def test_a_failed_write_is_taken_back() -> None:
 
 @on_a_loop
 async def test_more_than_a_batch_takes_is_written_in_several() -> None:
-    partition = open_partition(MemoryFiles(), Durability.OS)
-    owner = owner_of(partition, batch_bytes_max=600)
-    for i in range(20):
-        target = TopicPartition("t", i)
-        await owner.ask(lambda token, target=target: commit(token, 7, partition=target))
-    before = partition.log.end_offset
-    await owner.ask(lambda token: commit(token, 7, group=GroupId("other")))
-    assert partition.log.end_offset == before + 1
+    files = MemoryFiles()
+    partition = open_partition(files, Durability.OS, max_message_bytes=600)
+    owner = owner_of(partition)
+    offsets = tuple(OffsetToCommit(TopicPartition("t", i), 7, -1, "", NO_TOPIC_ID) for i in range(50))
+    answer = await owner.ask(lambda token: CommitOffsets(token, G, MemberId(""), None, -1, offsets))
+    assert answer == PartitionCodes((ErrorCode.NONE,) * 50)
     owner.stop()
+    again = owner_of(open_partition(files, Durability.OS))
+    found = await again.ask(lambda token: FetchOffsets(token, G, None))
+    assert isinstance(found, FetchedOffsets)
+    assert len(found.offsets) == 50
+    again.stop()
 
 
 @on_a_loop

@@ -134,6 +134,7 @@ class Broker:
 
     def on_topic_deleted(self, name: str) -> None:
         self.metrics.topic_gone(name)
+        self.groups.topic_deleted(name)
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""

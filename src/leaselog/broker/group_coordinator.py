@@ -133,12 +133,7 @@ class GroupCoordinator:
         return owner
 
     def _new_owner(self, partition: Partition) -> GroupOwner:
-        return GroupOwner(
-            partition,
-            self._limits,
-            now_ms=self._now_ms,
-            batch_bytes_max=partition.log.config.max_message_bytes,
-        )
+        return GroupOwner(partition, self._limits, now_ms=self._now_ms)
 
     def _drop_owners(self) -> None:
         owners, self._owners = self._owners, {}

@@ -24,7 +24,6 @@ from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits, Outcome
 from leaselog.log import Appended, AppendRefused, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused
-from leaselog.wire.compression import Codec
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, iterate_headers
 from leaselog.wire.records import Record, build_batch, read_records
@@ -54,16 +53,10 @@ class GroupOwner:
         limits: GroupLimits,
         *,
         now_ms: Callable[[], int],
-        batch_bytes_max: int,
-        codec: Codec = Codec.NONE,
     ) -> None:
         self.partition = partition
-        self._limits = replace(
-            limits, record_bytes_max=min(limits.record_bytes_max, batch_bytes_max * 9 // 10)
-        )
+        self._limits = limits
         self._now_ms = now_ms
-        self._batch_bytes_max = batch_bytes_max
-        self._codec = codec
         self._shard: GroupShard | None = None
         self._loading: asyncio.Task[None] | None = None
         self._waiting: dict[Token, asyncio.Future[Answer]] = {}
@@ -98,7 +91,9 @@ class GroupOwner:
 
     def load(self) -> None:
         """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
-        shard, steps = GroupShard(self._limits), self._load_steps()
+        largest = self._batch_bytes_max() * 9 // 10  # the rest is for the batch around the record
+        limits = replace(self._limits, record_bytes_max=min(self._limits.record_bytes_max, largest))
+        shard, steps = GroupShard(limits), self._load_steps()
         try:
             self._replay(shard, next(steps, []))
             second = next(steps, None)
@@ -136,18 +131,22 @@ class GroupOwner:
 
     def _batches(self, facts: Iterable[GroupFact], now_ms: int) -> Iterator[bytearray]:
         """Facts as batches that the topic takes. A command of more than one is not atomic; each fact stands alone."""
+        limit_bytes = self._batch_bytes_max()
         records: list[Record] = []
         size_bytes = HEADER_BYTES
         for fact in facts:
             record = encode_fact(fact, now_ms)
             more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
-            if records and size_bytes + more_bytes > self._batch_bytes_max:
-                yield build_batch(records, codec=self._codec)
+            if records and size_bytes + more_bytes > limit_bytes:
+                yield build_batch(records)
                 records, size_bytes = [], HEADER_BYTES
             records.append(record)
             size_bytes += more_bytes
         if records:
-            yield build_batch(records, codec=self._codec)
+            yield build_batch(records)
+
+    def _batch_bytes_max(self) -> int:
+        return self.partition.log.config.max_message_bytes
 
     def _append(self, batch: bytearray, now_ms: int) -> None:
         write = self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)

@@ -27,7 +27,7 @@ class GroupLimits:
     offsets_retention_ms: int = 7 * 24 * 3_600_000
     retention_check_interval_ms: int = 600_000
     #: a group whose record would be larger cannot become stable
-    record_bytes_max: int = 1_000_000
+    record_bytes_max: int = 64 << 20
     #: ids given out to members to be; past it a join is refused as in a full group
     pending_joins_max: int = 10_000
     #: offsets and groups that one retention turn drops; the rest follow in turns of their own
