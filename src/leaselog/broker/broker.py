@@ -13,6 +13,7 @@ from collections.abc import Coroutine
 from secrets import randbelow
 
 from leaselog.broker.api import Client, load_handlers
+from leaselog.broker.cleaner import Cleaner
 from leaselog.broker.cluster import Cluster
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.data_dir import DataDirectory, DataDirectoryLock
@@ -62,10 +63,7 @@ class Broker:
         self.logs = LogStore(
             DataDirectory(files, data_dir),
             self.flusher,
-            log_settings={
-                "durability": durability,
-                "producer.id.expiration.ms": config.producer_id_expiration_ms,
-            },
+            log_settings=self._log_settings,
             wake=self.waiting_room.wake,
             now_ms=self.now_ms,
         )
@@ -76,9 +74,19 @@ class Broker:
         )
         self.cluster = Cluster(self)
         self.groups = GroupCoordinator(self)
+        self._cleaner = Cleaner(
+            self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
+        )
         self._server = Server(self)
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics_server: asyncio.Server | None = None
+
+    def _log_settings(self) -> dict[str, object]:
+        """What the broker's config says of every log, beside what its topic's does."""
+        return {
+            "durability": Durability(self.config.durability),
+            "producer.id.expiration.ms": self.config.producer_id_expiration_ms,
+        }
 
     # -- time -----------------------------------------------------------------------------------------------
 
@@ -102,6 +110,9 @@ class Broker:
         self.cluster.listening_on(*address)
         self._run(self._server.close_idle())
         self._run(self.logs.keep_house(self.config.log_retention_check_interval_ms / 1000, CHECKPOINT_S))
+        self._run(self.logs.expire_producers(self.config.producer_id_expiration_check_interval_ms / 1000))
+        if self.config.log_cleaner_enable:
+            self._run(self._cleaner.run())
         self.metrics.watch(self)
         if self.config.metrics_listener:
             metrics_host, _, metrics_port = self.config.metrics_listener.rpartition(":")
@@ -119,6 +130,7 @@ class Broker:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._cleaner.close()
         await self.flusher.sync_all()
         self.flusher.close()
         self.logs.close()

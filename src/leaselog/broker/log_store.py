@@ -48,13 +48,13 @@ class LogStore:
         directory: DataDirectory,
         flusher: Flusher,
         *,
-        log_settings: Mapping[str, object],
+        log_settings: Callable[[], Mapping[str, object]],
         wake: Callable[[Partition], None],
         now_ms: Callable[[], int],
     ) -> None:
         self.directory = directory
         self._flusher = flusher
-        #: what is not a topic's to set: durability, producer id expiration
+        #: what is the broker's to set, now: durability, producer id expiration
         self._log_settings = log_settings
         self._wake = wake
         self._now_ms = now_ms
@@ -67,6 +67,7 @@ class LogStore:
         self._clean = False
         self._recovery_points: Mapping[TopicPartition, int] = {}
         self._start_offsets: Mapping[TopicPartition, int] = {}
+        self._cleaner_offsets: Mapping[TopicPartition, int] = {}
 
     # -- what there is --------------------------------------------------------------------------------------
 
@@ -91,6 +92,7 @@ class LogStore:
         self._clean = self.directory.take_clean_marker()
         self._recovery_points = self.directory.recovery_points()
         self._start_offsets = self.directory.start_offsets()
+        self._cleaner_offsets = self.directory.cleaner_offsets()
         for name in self.directory.files.names(self.directory.path):
             if is_deleted_directory(name):
                 self._doomed.append((0, f"{self.directory.path}/{name}"))
@@ -161,13 +163,14 @@ class LogStore:
             start_offset=self._start_offsets.get(name, 0),
             opened=self._open_segments,
         )
+        partition_log.cleaned_to = min(self._cleaner_offsets.get(name, 0), partition_log.end_offset)
         return Partition(name, logs.id, partition_log, mark_dirty=self._flusher.mark_dirty, wake=self._wake)
 
     def _path(self, name: TopicPartition) -> str:
         return f"{self.directory.path}/{directory_name(name)}"
 
     def _log_config(self, config: TopicConfig) -> LogConfig:
-        return LogConfig.of({**config.log_settings, **self._log_settings})
+        return LogConfig.of({**config.log_settings, **self._log_settings()})
 
     # -- upkeep ---------------------------------------------------------------------------------------------
 
@@ -188,10 +191,22 @@ class LogStore:
             if partition.is_deleted or partition.log.failure is not None:
                 continue
             work = partition.log.apply_retention(self._now_ms())
+            self.retire(work)
             if work is not None:
-                self._retired.append(work)
                 log.info("old segments removed", partition=partition.name, start=partition.log.start_offset)
             await asyncio.sleep(0)
+
+    def retire(self, work: DeleteWork | None) -> None:
+        """Remembers files that a log has no use for any more, to remove them when their time has come."""
+        if work is not None:
+            self._retired.append(work)
+
+    async def expire_producers(self, check_s: float) -> None:
+        """Forgets producers silent for `producer.id.expiration.ms`, every ``check_s``, until cancelled."""
+        while True:
+            await asyncio.sleep(check_s)
+            for partition in self.partitions():
+                partition.log.expire_producers(self._now_ms())
 
     def remove_doomed(self) -> None:
         """Deletes the files whose time has come."""
@@ -206,8 +221,15 @@ class LogStore:
 
     def checkpoint(self) -> None:
         """Writes down how far each log is safe and where it starts."""
-        partitions = list(self.partitions())
-        self.directory.keep_recovery_points({p.name: p.log.durable_end for p in partitions})
-        self.directory.keep_start_offsets(
-            {p.name: p.log.start_offset for p in partitions if p.log.start_offset}
-        )
+        self.directory.keep_recovery_points({p.name: p.log.durable_end for p in self.partitions()})
+        self.checkpoint_starts()
+
+    def checkpoint_starts(self) -> None:
+        """Writes down where each log starts. Records deleted on request stay deleted from here on."""
+        starts = {p.name: p.log.start_offset for p in self.partitions() if p.log.start_offset}
+        self.directory.keep_start_offsets(starts)
+
+    def checkpoint_cleaned(self) -> None:
+        """Writes down how far each compacted log is clean."""
+        cleaned = {p.name: p.log.cleaned_to for p in self.partitions() if p.log.cleaned_to}
+        self.directory.keep_cleaner_offsets(cleaned)

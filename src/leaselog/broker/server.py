@@ -19,7 +19,8 @@ __all__ = ["Server"]
 
 #: what one read from a socket may bring; shared by all connections, since each read is used up at once
 RECEIVE_BUFFER_BYTES = 256 * 1024
-ACCEPT_BACKLOG = 1024
+#: Kafka's default of 50 makes a crowd of clients wait for the kernel to try again, a second each, and saves nothing
+MIN_BACKLOG = 1024
 IDLE_SWEEP_S = 5.0
 
 log = StructuredLog("server")
@@ -32,6 +33,11 @@ class Server:
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         config = broker.config
         self.max_frame_bytes = config.socket_request_max_bytes
+        self._backlog = max(config.socket_listen_backlog_size, MIN_BACKLOG)
+        self._socket_buffers = (
+            (socket.SO_SNDBUF, config.socket_send_buffer_bytes),
+            (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
+        )
         self._max_connections = config.max_connections
         self._max_connections_per_ip = config.max_connections_per_ip
         self._idle_s = config.connections_max_idle_ms / 1000
@@ -51,7 +57,7 @@ class Server:
         """Accepts connections from now on; the address is told, as port 0 becomes a free one."""
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(
-            lambda: Connection(self), host, port, backlog=ACCEPT_BACKLOG, family=socket.AF_UNSPEC
+            lambda: Connection(self), host, port, backlog=self._backlog, family=socket.AF_UNSPEC
         )
         name = self._listener.sockets[0].getsockname()
         return name[0], name[1]
@@ -60,8 +66,9 @@ class Server:
         """The id of a new connection. One past the bounds is closed at once, with a line in the log."""
         host = (connection.transport.get_extra_info("peername") or ("?",))[0]
         sock = connection.transport.get_extra_info("socket")
-        if sock is not None and sock.family != socket.AF_UNIX:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for option, size_bytes in self._socket_buffers:
+            if size_bytes != -1:
+                sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
         self._connections.add(connection)
         self._nobody_left.clear()
         self._hosts[host] += 1

@@ -380,12 +380,10 @@ class PartitionLog:
         """Take the segments nobody needs out of the log. Their files wait, renamed, for the caller to remove them.
 
         By age, by size, and by where the log starts. The whole log may go, and then begins anew at its end.
-        Producers silent for too long are forgotten too.
         A failing disk sets ``failure``.
         """
         if self.failure is not None:
             return None
-        self._producers.expire(now_ms)
         try:
             return self._forget_expired(now_ms)
         except OSError as error:
@@ -489,6 +487,10 @@ class PartitionLog:
         self.config = config
         self._rules = IngestRules.of(config)
         self._producers.expiration_ms = config.producer_id_expiration_ms
+
+    def expire_producers(self, now_ms: int) -> None:
+        """Forget producers silent for longer than `producer.id.expiration.ms`."""
+        self._producers.expire(now_ms)
 
     def producers(self) -> Iterator[Producer]:
         """For DescribeProducers: whoever is remembered, to be read and not changed."""

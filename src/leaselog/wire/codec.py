@@ -130,8 +130,7 @@ class _DecoderSource(_Source):
     def lines(self) -> tuple[list[str], dict[str, Any]]:
         self.scope["new"], self.scope["Kind"] = object.__new__, self.kind
         code = ["def decode(b, p):", " m = new(Kind)"]
-        for field in (*self.absent, *self.tagged):
-            code.append(f" m.{field.name} = {self._default(field)}")
+        code += [f" m.{field.name} = {self._default(field)}" for field in (*self.absent, *self.tagged)]
         for run in self.runs(self.plain):
             code += (
                 self._numbers(run) if run[0].kind in FIXED and not run[0].array else self._value(run[0], " ")

@@ -56,9 +56,11 @@ class BrokerConfig(View):
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
     connections_max_idle_ms = Int("An idle connection is closed after this long.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
-    socket_listen_backlog_size = Int("Connections the system holds that are not accepted yet.", planned=True)
-    socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.", planned=True)
-    socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.", planned=True)
+    socket_listen_backlog_size = Int(
+        "Connections the system holds that are not accepted yet; at least 1024 here."
+    )
+    socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.")
+    socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.")
     queued_max_requests = Int(
         "Requests decoded and not answered yet; at the bound no more are read.", planned=True
     )
@@ -76,8 +78,8 @@ class BrokerConfig(View):
 
     # The log. What topic keys take their defaults from is read by TopicConfig.
     log_retention_check_interval_ms = Int("How often old segments are looked for.")
-    log_cleaner_enable = Flag("Compacted topics are compacted.", planned=True)
-    log_cleaner_backoff_ms = Int("How long the cleaner rests when there is nothing to clean.", planned=True)
+    log_cleaner_enable = Flag("Compacted topics are compacted.")
+    log_cleaner_backoff_ms = Int("How long the cleaner rests when there is nothing to clean.")
 
     # Groups.
     offset_metadata_max_bytes = Int("The longest metadata string of a committed offset.")
@@ -120,6 +122,7 @@ class BrokerConfig(View):
     share_coordinator_write_timeout_ms = Int("How long a write of share state may take.", planned=True)
 
     # Producers.
+    producer_id_expiration_check_interval_ms = Int("How often producer ids to forget are looked for.")
     producer_id_expiration_ms = Int("A producer id unused for this long is forgotten.")
 
     def __init__(self, values: Mapping[str, Value], originals: Mapping[str, str]) -> None:

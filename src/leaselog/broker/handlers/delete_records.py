@@ -36,7 +36,7 @@ def delete_records(request: DeleteRecordsRequest, context: RequestContext) -> De
     done = [p for topic in response.topics for p in topic.partitions if not p.error_code]
     if done:
         try:
-            context.broker.logs.checkpoint()
+            context.broker.logs.checkpoint_starts()
         except OSError:
             for result in done:
                 result.error_code, result.low_watermark = ErrorCode.KAFKA_STORAGE_ERROR, -1
