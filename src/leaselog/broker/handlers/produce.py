@@ -2,8 +2,9 @@
 
 - Topics by name up to v12, by id from v13 (KIP-516). Versions 0 to 2 are advertised and not served: old librdkafka
   takes their absence for a broker without compression (KAFKA-18659).
-- acks=all answers when the bytes are as safe as the topic's durability promises; acks=1 when they are in the log;
-  acks=0 never, and an error then closes the connection, the only sign such a producer can get.
+- acks=all and acks=1 answer when the bytes are as safe as the topic's durability promises, which is also when readers
+  see them: what was answered can be read (ADR 0004). acks=0 is never answered, and an error then closes the
+  connection, the only sign such a producer can get.
 - Each partition fails alone. A whole request fails only for acks other than -1, 0, 1.
 - Batches are validated and appended here and now, in the order of the connection; only the sync is waited for.
 """
@@ -98,7 +99,7 @@ def _start(
         return write
     write.size_bytes = len(records)
     assert isinstance(records, memoryview)  # of the frame, which the log may write into
-    write.outcome = partition.append(records, now_ms=broker.now_ms(), wait=request.acks == ALL)
+    write.outcome = partition.append(records, now_ms=broker.now_ms(), wait=request.acks != NONE)
     return write
 
 
