@@ -97,6 +97,7 @@ def load(
     restore_producers(files, directory, segments, producers, now_ms=now_ms)
     paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS)] if is_doubtful else []
     directories = [directory, directory.rpartition("/")[0]] if is_doubtful else []
+    segments[-1].let_go()
     return Loaded(segments, epochs, producers, [path for path in paths if files.exists(path)], directories)
 
 
@@ -188,13 +189,12 @@ def _settle(place: _Place, segments: list[Segment], clean: bool) -> None:
     for segment in segments[:-1]:
         if not segment.is_sealed:
             unsynced += segment.seal()
-    if clean:
-        return
-    if segments:
-        unsynced.append(segments[-1].file())
-    for file in unsynced:
-        file.sync()
-    place.files.sync_directory(place.directory)
+    if not clean:
+        if segments:
+            unsynced.append(segments[-1].file())
+        for file in unsynced:
+            file.sync()
+        place.files.sync_directory(place.directory)
 
 
 def _load_epochs(place: _Place, segments: list[Segment], known_to: int) -> LeaderEpochs:

@@ -169,7 +169,8 @@ class Segment:
         """The largest timestamp so far, -1 without any."""
         if self._largest is None:
             entry = self._last_time_entry()
-            self._largest = TimestampAt(*entry) if entry else TimestampAt(-1, self.base_offset)
+            # Making a lost index anew has already found it out.
+            self._largest = self._largest or TimestampAt(*(entry or (-1, self.base_offset)))
         return self._largest
 
     def first_timestamp(self) -> int:
@@ -209,7 +210,9 @@ class Segment:
     def _read_indexes(self) -> bool:
         offsets = OffsetIndex.from_bytes(self.base_offset, self._read(INDEX))
         times = TimeIndex.from_bytes(self.base_offset, self._read(TIME_INDEX))
-        is_there = self.size_bytes == 0 or self._files.exists(self.path(TIME_INDEX))
+        is_there = self.size_bytes == 0 or all(
+            self._files.exists(self.path(name)) for name in (INDEX, TIME_INDEX)
+        )
         if offsets is None or times is None or not is_there:
             return False
         self._offset_index, self._time_index = offsets, times
@@ -225,6 +228,10 @@ class Segment:
             entry = TimeIndex.last_entry_of(self.base_offset, self._files.open(path))
             return entry or self.time_index().last_entry()
         return self.time_index().last_entry()
+
+    def let_go(self) -> None:
+        """Give back the descriptor until it is asked for again: 10,000 partitions do not all write at once."""
+        self._file = None
 
     def close_idle(self) -> None:
         """Give back the descriptor and the memory of the indexes; both come back when asked for."""
@@ -256,6 +263,7 @@ class Segment:
         for _, header in scan_headers(self.file(), 0, size_bytes):
             self.index(header, _INTERVAL_BYTES)
         self.end_offset = end_offset
+        self.time_index().append(*self.largest())
 
     def create(self) -> None:
         """Make the file of a new segment, so that its base offset is known from now on."""

@@ -69,8 +69,13 @@ def _largest_batch(segment: Segment, start: int, end: int) -> tuple[int, BatchHe
     if segment.end_offset <= start or segment.base_offset >= end or largest.timestamp < 0:
         return None
     if start <= largest.offset < end:
-        return next(segment.headers(segment.batch_of(largest.offset)), None)
-    within = (pair for pair in segment.headers() if pair[1].end_offset > start and pair[1].end_offset <= end)
+        indexed = next(segment.headers(segment.batch_of(largest.offset)), None)
+        # Compaction may have emptied the very batch.
+        if indexed is not None and indexed[1].record_count:
+            return indexed
+    within = (
+        pair for pair in segment.headers() if start < pair[1].end_offset <= end and pair[1].record_count
+    )
     return max(within, key=lambda pair: pair[1].max_timestamp, default=None)
 
 
