@@ -248,6 +248,21 @@ def test_a_full_segment_is_followed_by_another() -> None:
     assert log.size_bytes() == sum(info.size_bytes for info in log.segments())
 
 
+def test_segment_jitter_rolls_neighbours_at_different_times_and_never_late() -> None:
+    ages = set()
+    for partition in range(20):
+        log = open_log(directory=f"data/t-{partition}", segment_ms=1000, segment_jitter_ms=500)
+        append(log, b"first")
+        age = next(
+            ms
+            for ms in range(0, 1100, 10)
+            if append(log, b"x", timestamp=NOW_MS + ms) and len(log.segments()) > 1
+        )
+        assert 490 <= age <= 1010
+        ages.add(age)
+    assert len(ages) > 5
+
+
 def test_segment_ms_counts_by_the_records_timestamps() -> None:
     log = open_log(segment_ms=1000)
     append(log, b"a", timestamp=5000)

@@ -34,7 +34,6 @@ class LogConfig:
     delete_retention_ms: int = 86_400_000
     file_delete_delay_ms: int = 60_000
     flush_messages: int = _FOREVER
-    flush_ms: int = _FOREVER
     index_interval_bytes: int = 4096
     max_compaction_lag_ms: int = _FOREVER
     max_message_bytes: int = 1_048_588

@@ -22,6 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
+from crc32c import crc32c
+
 from leaselog.log._intake import AppendRefused, Origin
 from leaselog.log.checkpoints import format_epochs
 from leaselog.log.cleaner import CleaningJob, cleanable
@@ -208,10 +210,12 @@ class PartitionLog:
 
     def _segment_ms(self) -> int:
         config = self.config
+        segment_ms = config.segment_ms
+        if config.segment_jitter_ms:
+            # Spread by the partition's name: the same at every start, and different for its neighbours.
+            segment_ms -= crc32c(self.directory.encode()) % min(config.segment_jitter_ms, segment_ms)
         # The active segment is never cleaned, so a bound on how long cleaning may wait bounds it too.
-        return (
-            min(config.segment_ms, config.max_compaction_lag_ms) if config.is_compacted else config.segment_ms
-        )
+        return min(segment_ms, config.max_compaction_lag_ms) if config.is_compacted else segment_ms
 
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next. Raises ``OSError``."""

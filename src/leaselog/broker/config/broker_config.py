@@ -61,9 +61,6 @@ class BrokerConfig(View):
     )
     socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.")
     socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.")
-    queued_max_requests = Int(
-        "Requests decoded and not answered yet; at the bound no more are read.", planned=True
-    )
     fetch_max_bytes = Int("The most bytes one fetch answers with, whatever it asks for.")
     max_incremental_fetch_session_cache_slots = Int(
         "Fetch sessions kept; at the bound fetches go without one."

@@ -61,7 +61,8 @@ _REASONS = (
         "metrics of the JVM; see metrics.listener",
     ),
     (r"config\.providers|.*\.class(\.name)?|.*\.class\.path", "plugins are Java classes"),
-    (r"log\.flush\..*", "the durability key decides when bytes are synced"),
+    (r"log\.flush\..*|flush\.ms", "the durability key decides when bytes are synced"),
+    (r"queued\..*", "requests are bounded by the connection"),
     (
         r"log\.dir\.failure.*|log\.initial\..*|(log\.)?preallocate",
         "there is one data directory, opened at once",

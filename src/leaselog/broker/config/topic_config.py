@@ -36,7 +36,6 @@ class TopicConfig(View):
     index_interval_bytes = Int("Bytes of the log between two entries of its index.")
     file_delete_delay_ms = Int("A removed segment's files stay this long.")
     flush_messages = Int("Records after which a partition is synced in any case.")
-    flush_ms = Int("Time after which a partition is synced in any case.")
     max_message_bytes = Int("The largest record batch the topic takes.")
     message_timestamp_type = Text(
         "Whose clock stamps a record: CreateTime (producer) or LogAppendTime (broker)."
