@@ -176,13 +176,19 @@ def main() -> None:
                 f"round {turn + 1}, {row[0]} B, {row[1]}: {json.dumps(_rounded(runs[row][-1]))}",
                 file=sys.stderr,
             )
-    print(
-        f"python {platform.python_version()}, librdkafka {libversion()[0]}, {os.cpu_count()} cores, medians of {args.rounds}\n"
-    )
-    print(
-        "| record | durability | produce rec/s | produce MB/s | of raw append | fetch rec/s | fetch MB/s | p50 ms | p99 ms |"
-    )
-    print("| ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(f"python {platform.python_version()}, librdkafka {libversion()[0]}, {os.cpu_count()} cores,")
+    print(f"medians of {args.rounds}\n")
+    columns = [
+        "record",
+        "durability",
+        "produce rec/s",
+        "produce MB/s",
+        "of raw append",
+        "fetch rec/s",
+        "fetch MB/s",
+    ]
+    print("| " + " | ".join([*columns, "p50 ms", "p99 ms"]) + " |")
+    print("| ---: | --- |" + " ---: |" * 7)
     for size, mode in rows:
         m = {key: statistics.median(r[key] for r in runs[size, mode]) for key in runs[size, mode][0]}
         ratio = statistics.median(r["produce_mb_s"] / r["raw_mb_s"] for r in runs[size, mode])
