@@ -115,6 +115,9 @@ def run_with_cluster(
         async with properties.cluster(args.bootstrap_server) as cluster:
             if idle := properties.without_effect():
                 print(f"leaselog: no effect: {', '.join(idle)}", file=sys.stderr)
+            await (
+                cluster.any_connection()
+            )  # whoever types a wrong address hears of it now, not after every retry
             return await body(cluster)
 
     try:

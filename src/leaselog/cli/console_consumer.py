@@ -117,7 +117,7 @@ class _Consumer:
         self, cluster: Cluster, limits: FetchLimits, args: argparse.Namespace, start: int, printer: Printer
     ) -> None:
         self._cluster = cluster
-        self._fetcher = Fetcher(cluster, limits)
+        self._fetcher = Fetcher(cluster, limits, reset=start)
         self._args = args
         self._start = start
         self._printer = printer

@@ -93,6 +93,10 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError(
             "--config goes with --create only; use `leaselog configs --alter` for a topic that exists"
         )
+    key_values("--config", args.config)
+    _assignments(args.replica_assignment)
+    if args.topic:
+        _pattern(args.topic)
     if args.replica_assignment and (args.partitions or args.replication_factor) and args.create:
         raise UsageError("--replica-assignment already says how many partitions and replicas there are")
     if args.alter and not args.partitions:

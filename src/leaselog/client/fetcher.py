@@ -80,9 +80,14 @@ class Fetched:
 class Fetcher:
     """Give it places with ``assign``, then call ``poll`` again and again; ``close`` when done."""
 
-    def __init__(self, cluster: Cluster, limits: FetchLimits | None = None) -> None:
+    def __init__(
+        self, cluster: Cluster, limits: FetchLimits | None = None, *, reset: int | None = None
+    ) -> None:
         self._cluster = cluster
         self._limits = limits or FetchLimits()
+        #: where to go on (``EARLIEST`` or ``LATEST``) when the log no longer has an offset; None raises instead
+        self._reset = reset
+        self._out_of_range = set[TopicPartition]()
         #: where each partition's next fetch begins
         self.positions = dict[TopicPartition, int]()
         self._topics = dict[str, TopicInfo]()
@@ -104,6 +109,7 @@ class Fetcher:
     async def poll(self, timeout_ms: int) -> list[Fetched]:
         """What came in, or an empty list after ``timeout_ms``. Raises what trying again would not mend."""
         try:
+            await self._reset_positions()
             await self._send_fetches()
         except ClientError as failed:
             await self._recover(failed)
@@ -117,6 +123,8 @@ class Fetcher:
         fetched = list[Fetched]()
         for leader in [leader for leader, task in self._under_way.items() if task in done]:
             fetched += await self._collect(leader)
+        if not self._stale and not self._out_of_range:
+            self._launch()
         return fetched
 
     async def _collect(self, leader: int) -> list[Fetched]:
@@ -143,6 +151,9 @@ class Fetcher:
     def _accept(self, where: TopicPartition, start: int, data: PartitionData) -> Iterable[Fetched]:
         if data.error_code:
             failed = BrokerError(data.error_code, str(where))
+            if failed.code is ErrorCode.OFFSET_OUT_OF_RANGE and self._reset is not None:
+                self._out_of_range.add(where)
+                return ()
             if not failed.is_retriable:
                 raise failed
             self._stale = True
@@ -156,6 +167,14 @@ class Fetcher:
         kept = _readable(batches, data.aborted_transactions or (), records, start)
         return (Fetched(where, start, end, data.high_watermark, kept, records),)
 
+    async def _reset_positions(self) -> None:
+        """Retention may overtake a slow reader: then what is gone is gone, and reading goes on elsewhere."""
+        if not self._out_of_range or self._reset is None:
+            return
+        lost = [where for where in self._out_of_range if where in self.positions]
+        self.positions.update(await list_offsets(self._cluster, dict.fromkeys(lost, self._reset)))
+        self._out_of_range.clear()
+
     async def _recover(self, failed: ClientError) -> None:
         if not failed.is_retriable:
             raise failed
@@ -165,6 +184,10 @@ class Fetcher:
     async def _send_fetches(self) -> None:
         if self._stale and self.positions:
             await self._look_up()
+        self._launch()
+
+    def _launch(self) -> None:
+        """A fetch to every leader that has none under way."""
         for leader, asked in self._idle_leaders().items():
             self._asked[leader] = asked
             self._under_way[leader] = asyncio.create_task(self._fetch(leader, asked))
