@@ -1,0 +1,113 @@
+"""What may be asked of a share-state shard, and what it answers. Values only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch
+from leaselog.coordination.share_state_facts import NO_COUNT, ShareFact, SharePartitionKey
+from leaselog.model import Refused, TopicId
+
+__all__ = [
+    "NO_EPOCH",
+    "DeleteState",
+    "DropTopicState",
+    "InitializeState",
+    "ReadState",
+    "ShareStateAnswer",
+    "ShareStateCommand",
+    "ShareStateOutcome",
+    "ShareSummary",
+    "StateRead",
+    "SummarizeState",
+    "WriteState",
+    "Written",
+]
+
+#: an epoch that the asker does not know, or does not want looked at
+NO_EPOCH = -1
+
+
+@dataclass(frozen=True, slots=True)
+class InitializeState:
+    """The group begins, or begins anew, at ``start_offset`` (NO_OFFSET: where its reset policy says)."""
+
+    key: SharePartitionKey
+    state_epoch: int
+    start_offset: int = NO_OFFSET
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """Leaders do, before anything else; older leaders are fenced from then on."""
+
+    key: SharePartitionKey
+    leader_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class WriteState:
+    key: SharePartitionKey
+    state_epoch: int = NO_EPOCH
+    leader_epoch: int = NO_EPOCH
+    #: NO_OFFSET leaves it as it is
+    start_offset: int = NO_OFFSET
+    delivery_complete_count: int = NO_COUNT
+    batches: tuple[StateBatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteState:
+    key: SharePartitionKey
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizeState:
+    """Asks without becoming the leader."""
+
+    key: SharePartitionKey
+    leader_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class DropTopicState:
+    """The topic is gone, and with it whatever groups had to say about it."""
+
+    topic_id: TopicId
+
+
+ShareStateCommand = InitializeState | ReadState | WriteState | DeleteState | SummarizeState | DropTopicState
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """It is as asked. Also the answer to a deletion of what was not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class StateRead:
+    state_epoch: int
+    #: NO_OFFSET while nobody has decided where the group begins
+    start_offset: int
+    batches: tuple[StateBatch, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ShareSummary:
+    """Of a key nobody initialized: the defaults."""
+
+    state_epoch: int = 0
+    leader_epoch: int = 0
+    start_offset: int = NO_OFFSET
+    delivery_complete_count: int = NO_COUNT
+
+
+ShareStateAnswer = Refused | Written | StateRead | ShareSummary
+
+
+@dataclass(frozen=True, slots=True)
+class ShareStateOutcome:
+    """``facts`` to write and replay, in order; ``answer`` to give once they are safely written."""
+
+    answer: ShareStateAnswer
+    facts: tuple[ShareFact, ...] = ()

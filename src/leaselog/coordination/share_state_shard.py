@@ -1,0 +1,318 @@
+"""The share partitions of one partition of ``__share_group_state``: how far each group has come with each.
+
+One owner calls ``handle``, writes the facts of the outcome, replays them here at once with the offsets they get, and
+gives the answer when the write is safe. If it is not, the owner throws the shard away and builds a new one from what
+was written before. Only ``replay`` changes anything.
+
+Epochs fence. A state epoch rises when an administrator sets the group's offsets: the leader that worked on the old
+ones can write no more. A leader epoch rises when a new leader reads: the old leader can write no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch, StateBatches, combine
+from leaselog.coordination.share_state_commands import (
+    NO_EPOCH,
+    DeleteState,
+    DropTopicState,
+    InitializeState,
+    ReadState,
+    ShareStateCommand,
+    ShareStateOutcome,
+    ShareSummary,
+    StateRead,
+    SummarizeState,
+    WriteState,
+    Written,
+)
+from leaselog.coordination.share_state_facts import (
+    NO_COUNT,
+    ShareDropped,
+    ShareFact,
+    SharePartitionKey,
+    ShareSnapshot,
+    ShareUpdate,
+)
+from leaselog.model import BrokenInvariant, ErrorCode, Refused
+
+__all__ = ["ShareStateLimits", "ShareStateShard"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareStateLimits:
+    """Kafka's settings of these names, with its defaults, and a bound of our own at the end."""
+
+    #: 0 writes nothing but snapshots
+    snapshot_update_records_per_snapshot: int = 500
+    cold_partition_snapshot_interval_ms: int = 300_000
+    #: what one snapshot may hold: 20 bytes each must fit in a record. Kafka finds out when it writes.
+    batches_max: int = 45_000
+
+
+@dataclass(slots=True)
+class _State:
+    snapshot_epoch: int
+    state_epoch: int
+    leader_epoch: int
+    start_offset: int
+    delivery_complete_count: int
+    created_ms: int
+    written_ms: int
+    batches: StateBatches
+    #: where the log must still be read from for this key
+    snapshot_at: int
+    updates: int = 0
+
+    @property
+    def is_cold(self) -> bool:
+        """The snapshot repeats an older one, and there is nothing to gain from another."""
+        return self.created_ms != self.written_ms
+
+
+class ShareStateShard:
+    def __init__(self, limits: ShareStateLimits) -> None:
+        self.limits = limits
+        self._states: dict[SharePartitionKey, _State] = {}
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def replay(self, fact: ShareFact, offset: int) -> None:
+        """Make it so; ``offset`` is the record's. The same whether it was written just now or is read back."""
+        match fact:
+            case ShareSnapshot():
+                self._states[fact.key] = _State(
+                    fact.snapshot_epoch,
+                    fact.state_epoch,
+                    fact.leader_epoch,
+                    fact.start_offset,
+                    fact.delivery_complete_count,
+                    fact.created_ms,
+                    fact.written_ms,
+                    StateBatches(fact.batches),
+                    offset,
+                )
+            case ShareUpdate(key):
+                # The snapshot may have been cut off with a tombstone still to come.
+                state = self._states.get(key)
+                if state is not None:
+                    _update(state, fact)
+            case ShareDropped(key):
+                self._states.pop(key, None)
+            case _:
+                assert_never(fact)
+
+    def handle(self, command: ShareStateCommand, now_ms: int, *, exists: bool = True) -> ShareStateOutcome:
+        """What the command leads to. ``exists``: the cluster has this topic partition now.
+
+        Replay the facts before the next command.
+        """
+        match command:
+            case WriteState():
+                return self._write(command, now_ms, exists)
+            case ReadState():
+                return self._read(command, now_ms, exists)
+            case InitializeState():
+                return self._initialize(command, now_ms, exists)
+            case DeleteState(key):
+                return self._delete(key, exists)
+            case SummarizeState():
+                return ShareStateOutcome(self._summarize(command, exists))
+            case DropTopicState(topic_id):
+                gone = tuple(ShareDropped(key) for key in self._states if key.topic_id == topic_id)
+                return ShareStateOutcome(Written(), gone)
+            case _:
+                assert_never(command)
+
+    # Commands. The order of the checks is Kafka's: a client sees which of two faults is told.
+
+    def _initialize(self, ask: InitializeState, now_ms: int, exists: bool) -> ShareStateOutcome:
+        state = self._states.get(ask.key)
+        if state is not None and NO_EPOCH != ask.state_epoch < state.state_epoch:
+            return _refused(ErrorCode.FENCED_STATE_EPOCH)
+        if not exists:
+            return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        snapshot = ShareSnapshot(
+            ask.key,
+            snapshot_epoch=0 if state is None else state.snapshot_epoch + 1,
+            state_epoch=ask.state_epoch,
+            leader_epoch=0,
+            start_offset=ask.start_offset,
+            delivery_complete_count=NO_COUNT,
+            created_ms=now_ms,
+            written_ms=now_ms,
+        )
+        return ShareStateOutcome(Written(), (snapshot,))
+
+    def _write(self, ask: WriteState, now_ms: int, exists: bool) -> ShareStateOutcome:
+        state = self._states.get(ask.key)
+        if state is None:
+            return _uninitialized("Write")
+        if NO_EPOCH != ask.leader_epoch < state.leader_epoch:
+            return _refused(ErrorCode.FENCED_LEADER_EPOCH)
+        if NO_EPOCH != ask.state_epoch < state.state_epoch:
+            return _refused(ErrorCode.FENCED_STATE_EPOCH)
+        if not exists:
+            return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        update = ShareUpdate(
+            ask.key,
+            state.snapshot_epoch,
+            # Not the asker's: a leader makes itself known by reading.
+            state.leader_epoch,
+            ask.start_offset,
+            ask.delivery_complete_count,
+            combine(ask.batches, start=ask.start_offset),
+        )
+        return self._change(state, update, now_ms, Written())
+
+    def _read(self, ask: ReadState, now_ms: int, exists: bool) -> ShareStateOutcome:
+        state = self._states.get(ask.key)
+        if state is None:
+            return _uninitialized("Read")
+        if NO_EPOCH != ask.leader_epoch < state.leader_epoch:
+            return _refused(ErrorCode.FENCED_LEADER_EPOCH)
+        if not exists:
+            return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        answer = StateRead(state.state_epoch, state.start_offset, tuple(state.batches))
+        if ask.leader_epoch in (NO_EPOCH, state.leader_epoch):
+            return ShareStateOutcome(answer)
+        update = ShareUpdate(
+            ask.key,
+            state.snapshot_epoch,
+            ask.leader_epoch,
+            state.start_offset,
+            state.delivery_complete_count,
+        )
+        return ShareStateOutcome(answer, self._change(state, update, now_ms, answer).facts)
+
+    def _change(
+        self, state: _State, update: ShareUpdate, now_ms: int, answer: Written | StateRead
+    ) -> ShareStateOutcome:
+        """The update, or, when enough of them have been written, a snapshot with it in."""
+        if self._is_too_much(state, update.batches):
+            return _refused(
+                ErrorCode.UNKNOWN_SERVER_ERROR, f"the state is over {self.limits.batches_max} batches"
+            )
+        if state.updates < self.limits.snapshot_update_records_per_snapshot:
+            return ShareStateOutcome(answer, (update,))
+        start = state.start_offset if update.start_offset == NO_OFFSET else update.start_offset
+        snapshot = ShareSnapshot(
+            update.key,
+            state.snapshot_epoch + 1,
+            state.state_epoch,
+            update.leader_epoch,
+            start,
+            update.delivery_complete_count,
+            created_ms=now_ms,
+            written_ms=now_ms,
+            batches=_with(state.batches, update.batches, start),
+        )
+        return ShareStateOutcome(answer, (snapshot,))
+
+    def _is_too_much(self, state: _State, batches: tuple[StateBatch, ...]) -> bool:
+        # One batch splits at most one stretch in two, and lies between them.
+        most = len(state.batches) + 2 * len(batches)
+        return most > self.limits.batches_max < len(_with(state.batches, batches, NO_OFFSET))
+
+    def _delete(self, key: SharePartitionKey, exists: bool) -> ShareStateOutcome:
+        if not exists:
+            return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return ShareStateOutcome(Written(), (ShareDropped(key),) if key in self._states else ())
+
+    def _summarize(self, ask: SummarizeState, exists: bool) -> ShareSummary | Refused:
+        state = self._states.get(ask.key)
+        if not exists:
+            return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if state is None:
+            return ShareSummary()
+        return ShareSummary(
+            state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
+        )
+
+    # Keeping the log short
+
+    def cold_snapshots(self, now_ms: int) -> Iterator[ShareSnapshot]:
+        """Snapshots of keys that have none younger than the interval, so that the log can be cut behind them.
+
+        Nothing while all are cold: they would be repeated for ever. To be replayed after the last is taken.
+        """
+        if all(state.is_cold for state in self._states.values()):
+            return
+        before_ms = now_ms - self.limits.cold_partition_snapshot_interval_ms
+        for key, state in self._states.items():
+            if state.written_ms <= before_ms:
+                yield ShareSnapshot(
+                    key,
+                    state.snapshot_epoch + 1,
+                    state.state_epoch,
+                    state.leader_epoch,
+                    state.start_offset,
+                    state.delivery_complete_count,
+                    created_ms=state.created_ms,
+                    written_ms=now_ms,
+                    batches=tuple(state.batches),
+                )
+
+    def needed_from(self, end: int) -> int:
+        """Where the log, which ends at ``end``, must still be read from to get all this back."""
+        return min((state.snapshot_at for state in self._states.values()), default=end)
+
+    # What is there, for tests and for whoever shows it
+
+    def snapshots(self) -> dict[SharePartitionKey, ShareSnapshot]:
+        """Every state as the snapshot that would be written of it, but for its epoch."""
+        return {
+            key: ShareSnapshot(
+                key,
+                state.snapshot_epoch,
+                state.state_epoch,
+                state.leader_epoch,
+                state.start_offset,
+                state.delivery_complete_count,
+                state.created_ms,
+                state.written_ms,
+                tuple(state.batches),
+            )
+            for key, state in self._states.items()
+        }
+
+    def check(self) -> None:
+        """Raise ``BrokenInvariant`` unless every state is sound."""
+        for key, state in self._states.items():
+            state.batches.check()
+            first = next(iter(state.batches), None)
+            if first is not None and first.start < state.start_offset:
+                raise BrokenInvariant(f"{key} starts at {state.start_offset} and knows of {first}")
+
+
+def _update(state: _State, fact: ShareUpdate) -> None:
+    state.leader_epoch = max(state.leader_epoch, fact.leader_epoch)
+    state.delivery_complete_count = fact.delivery_complete_count
+    state.batches.add(fact.batches)
+    if fact.start_offset != NO_OFFSET:
+        state.start_offset = fact.start_offset
+    if state.start_offset != NO_OFFSET:
+        state.batches.cut(state.start_offset)
+    state.updates += 1
+
+
+def _with(batches: StateBatches, more: tuple[StateBatch, ...], start: int) -> tuple[StateBatch, ...]:
+    merged = batches.copy()
+    merged.add(more)
+    if start != NO_OFFSET:
+        merged.cut(start)
+    return tuple(merged)
+
+
+def _refused(code: ErrorCode, message: str | None = None) -> ShareStateOutcome:
+    return ShareStateOutcome(Refused(code, message))
+
+
+def _uninitialized(operation: str) -> ShareStateOutcome:
+    return _refused(
+        ErrorCode.INVALID_REQUEST, f"{operation} operation on uninitialized share partition not allowed."
+    )
