@@ -32,6 +32,10 @@ CLIENT_DATA = (
     "ConsumerProtocolAssignment",
     "LeaderChangeMessage",
     "EndTxnMarker",
+    "SnapshotHeaderRecord",
+    "SnapshotFooterRecord",
+    "KRaftVersionRecord",
+    "VotersRecord",
 )
 
 

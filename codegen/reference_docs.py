@@ -42,6 +42,7 @@ def metrics_page() -> str:
     metrics = Metrics()
     nothing: Any = SimpleNamespace(
         connection_count=lambda: 0,
+        unsent_bytes=lambda: 0,
         waiting_room=(),
         fetch_sessions=(),
         logs=SimpleNamespace(partitions=list),

@@ -27,6 +27,7 @@ class Transport:
         self.sent = bytearray()
         self.is_aborted = False
         self.is_reading = True
+        self.unsent = 0
 
     def get_extra_info(self, name: str) -> Any:
         return ("10.0.0.1", 5555) if name == "peername" else None
@@ -35,6 +36,9 @@ class Transport:
 
     def writelines(self, chunks: list[bytes]) -> None:
         self.sent += b"".join(chunks)
+
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
 
     def is_closing(self) -> bool:
         return self.is_aborted
@@ -72,17 +76,19 @@ class Scene:
         self.api = Api(
             HEARTBEAT, "Heartbeat", Versions(0, 4), HeartbeatRequest, handler, "", exclusive, 0, False
         )
-        server: Any = SimpleNamespace(
+        self.now = 0.0
+        self.server: Any = SimpleNamespace(
             broker=None,
             receive_buffer=memoryview(bytearray(65536)),
             max_frame_bytes=1000,
             metrics=Metrics(),
-            now=lambda: 0.0,
+            now=lambda: self.now,
+            unsent_bytes=0,
             admit=lambda c: 1,
             dismiss=lambda c: None,
         )
         self.transport = Transport()
-        self.connection = Connection(server)
+        self.connection = Connection(self.server)
         self.connection.connection_made(self.transport)  # type: ignore[arg-type]
 
     def receive(self, data: bytes) -> None:

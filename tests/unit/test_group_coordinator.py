@@ -6,16 +6,18 @@ from leaselog.broker.group_coordinator import coordinator_partition
 
 
 @pytest.mark.parametrize(
-    ("group", "java_hash"),
+    ("group", "of_5", "of_50"),
     [
-        ("", 0),
-        ("a", 97),
-        ("group", 98629247),
-        ("my-consumer-group", 1513705513),
-        ("größe", 98762257),
-        ("𝄞", 1772394),
+        ("g", 3, 3),
+        ("test-consumer-group", 1, 31),
+        ("billing", 4, 9),
+        ("polygenelubricants", 0, 0),
+        ("žluť", 4, 34),
+        ("😀", 4, 49),
     ],
+    ids=["positive", "negative", "negative too", "smallest of all", "beyond ASCII", "two UTF-16 units"],
 )
-def test_a_group_is_found_where_java_puts_it(group: str, java_hash: int) -> None:
-    assert coordinator_partition(group, 50) == (java_hash & 0x7FFFFFFF) % 50
-    assert coordinator_partition(group, 7) == (java_hash & 0x7FFFFFFF) % 7
+def test_a_group_is_found_where_apache_kafka_puts_it(group: str, of_5: int, of_50: int) -> None:
+    """The right hand side was printed by Kafka's own Utils.abs(hashCode) % count."""
+    assert coordinator_partition(group, 5) == of_5
+    assert coordinator_partition(group, 50) == of_50

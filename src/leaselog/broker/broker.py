@@ -141,6 +141,14 @@ class Broker:
     def connection_count(self) -> int:
         return len(self._server)
 
+    def unsent_bytes(self) -> int:
+        """What is on its way to clients that do not keep up."""
+        return self._server.unsent_bytes
+
+    def room_for_answers_bytes(self) -> int:
+        """What may still be handed to sockets whose clients do not keep up."""
+        return self._server.room_for_answers_bytes
+
     def connection_closed(self, client: Client) -> None:
         """A client's connection is gone: whatever is tied to it ends here."""
 

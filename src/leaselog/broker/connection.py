@@ -3,14 +3,16 @@
 Requests are started one after the other. An API marked exclusive keeps the next request waiting until it has
 answered (Kafka does so for every API); a produce lets the next one start, so that several share a sync.
 
-Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS` started and not answered, or with
-the socket's write buffer full, reading stops, and the client's own socket fills up. Nobody else notices. A client
-that never reads its answers makes no progress and is closed as idle.
+Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS` started and not answered, or
+`MAX_HELD_BYTES` answered and waiting for their turn, or with the socket's write buffer full, reading stops, and the
+client's own socket fills up. Nobody else notices. A client that never reads its answers makes no progress and is
+closed as idle.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast
@@ -30,6 +32,8 @@ __all__ = ["Connection"]
 
 MAX_QUEUED_FRAMES = 32
 MAX_PENDING_ANSWERS = 64
+#: a fetch's answer behind a produce that waits for the disk, say; the one that reaches it may be any size
+MAX_HELD_BYTES = 1 << 20
 WRITE_BUFFER_HIGH_BYTES = 1 << 20
 
 log = StructuredLog("connection")
@@ -38,10 +42,11 @@ log = StructuredLog("connection")
 class _Answer:
     """A place in the order of answers: empty until its handler is done; chunks empty means nothing is sent."""
 
-    __slots__ = ("chunks",)
+    __slots__ = ("chunks", "started_s")
 
     def __init__(self) -> None:
         self.chunks: list[Buffer] | None = None
+        self.started_s = time.perf_counter()
 
 
 class Connection(asyncio.BufferedProtocol):
@@ -56,7 +61,12 @@ class Connection(asyncio.BufferedProtocol):
         self._write_paused = False
         self._reading = True
         self._draining = False
-        self.last_progress = server.now()
+        #: of answers that are complete and not yet first in line
+        self._held_bytes = 0
+        #: what the transport held when it asked to pause, counted in the server's sum
+        self._unsent_bytes = 0
+        self._unsent_at_sweep = 0
+        self._last_progress = server.now()
 
     # -- asyncio's side -------------------------------------------------------------------------------------
 
@@ -70,7 +80,7 @@ class Connection(asyncio.BufferedProtocol):
         return self._frames.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
-        self.last_progress = self._server.now()
+        self._last_progress = self._server.now()
         self._server.metrics.bytes_received(nbytes)
         try:
             self._queued.extend(self._frames.advance(nbytes))
@@ -81,17 +91,32 @@ class Connection(asyncio.BufferedProtocol):
 
     def pause_writing(self) -> None:
         self._write_paused = True
+        self._unsent_bytes = self.transport.get_write_buffer_size()
+        self._server.unsent_bytes += self._unsent_bytes
 
     def resume_writing(self) -> None:
         self._write_paused = False
-        self.last_progress = self._server.now()
+        self._forget_unsent()
+        self._last_progress = self._server.now()
         self._start_queued()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._queued.clear()
+        self._forget_unsent()
         for task in self._tasks:
             task.cancel()
         self._server.dismiss(self)
+
+    def _forget_unsent(self) -> None:
+        self._server.unsent_bytes -= self._unsent_bytes
+        self._unsent_bytes = 0
+
+    def has_moved_since(self, moment: float) -> bool:
+        """Whether bytes came in or went out. For the sweep: what the last one saw is what this one compares with."""
+        unsent, self._unsent_at_sweep = self._unsent_at_sweep, self.transport.get_write_buffer_size()
+        if self._unsent_at_sweep < unsent:
+            self._last_progress = self._server.now()  # a large answer on a slow line
+        return self._last_progress >= moment
 
     # -- requests -------------------------------------------------------------------------------------------
 
@@ -104,7 +129,7 @@ class Connection(asyncio.BufferedProtocol):
         """Stops taking requests and closes when what has started is answered."""
         self._draining = True
         self._queued.clear()
-        self.transport.pause_reading()
+        self._start_queued()  # which stops reading
         if not self._answers:
             self.transport.close()
 
@@ -124,6 +149,7 @@ class Connection(asyncio.BufferedProtocol):
             self._exclusive
             or self._write_paused
             or len(self._answers) >= MAX_PENDING_ANSWERS
+            or self._held_bytes >= MAX_HELD_BYTES
             or self.transport.is_closing()
         )
 
@@ -137,16 +163,14 @@ class Connection(asyncio.BufferedProtocol):
                 return
             self._server.metrics.request_started(call.api.name)
             reply = call.start()
+            if reply is None or isinstance(reply, Message):
+                self._answer(call, answer, reply)
+            else:
+                self._await(call, answer, reply)
         except Unanswerable as wrong:
             self._refuse(str(wrong))
-            return
         except Exception:  # noqa: BLE001 - a supervisor: whatever a handler lets escape ends here
-            self._fail(frame)
-            return
-        if reply is None or isinstance(reply, Message):
-            self._answer(call, answer, reply)
-        else:
-            self._await(call, answer, reply)
+            self._fail(head=frame[:32].hex())
 
     def _await(self, call: Call, answer: _Answer, reply: Awaitable[Message | None]) -> None:
         """Lets the answer come later."""
@@ -160,33 +184,49 @@ class Connection(asyncio.BufferedProtocol):
             if call.api.exclusive:
                 self._exclusive = False
             if finished.cancelled() or self.transport.is_closing():
+                if not finished.cancelled():
+                    finished.exception()  # nobody is left to be told
                 return
-            failure = finished.exception()
-            if failure is not None:
-                self._log_failure(call, failure)
-                self.transport.abort()
-                return
-            self._answer(call, answer, finished.result())
-            self._start_queued()
+            try:
+                self._answer(call, answer, finished.result())
+            except Unanswerable as wrong:
+                self._refuse(str(wrong))
+            except Exception:  # noqa: BLE001 - the same supervisor, a turn of the loop later
+                self._fail(api=call.api.name, version=call.header.api_version)
+            else:
+                self._start_queued()
 
         task.add_done_callback(done)
 
     def _answer(self, call: Call, answer: _Answer, response: Message | None) -> None:
-        self._server.metrics.request_answered(call, response)
-        self._finish(answer, [] if response is None else call.encode(response))
+        chunks = [] if response is None else call.encode(response)
+        self._server.metrics.request_answered(call, response, time.perf_counter() - answer.started_s)
+        self._finish(answer, chunks)
 
     def _finish(self, answer: _Answer, chunks: list[Buffer]) -> None:
         """Fills the answer in and sends every answer that is now first in line."""
         answer.chunks = chunks
-        ready: list[Buffer] = []
-        while self._answers and (first := self._answers[0].chunks) is not None:
-            self._answers.popleft()
-            ready += first
+        if answer is not self._answers[0]:
+            self._held_bytes += sum(map(len, chunks))
+            return
+        self._answers.popleft()
+        ready = chunks
+        if self._answers and self._answers[0].chunks is not None:
+            ready = ready + self._take_held()
         if ready and not self.transport.is_closing():
             self._server.metrics.bytes_sent(sum(map(len, ready)))
             self.transport.writelines(ready)
         if self._draining and not self._answers:
             self.transport.close()
+
+    def _take_held(self) -> list[Buffer]:
+        """The answers whose turn has come."""
+        taken: list[Buffer] = []
+        while self._answers and (chunks := self._answers[0].chunks) is not None:
+            self._answers.popleft()
+            taken += chunks
+        self._held_bytes -= sum(map(len, taken))
+        return taken
 
     # -- ends -----------------------------------------------------------------------------------------------
 
@@ -197,14 +237,7 @@ class Connection(asyncio.BufferedProtocol):
         self._queued.clear()
         self.transport.abort()
 
-    def _fail(self, frame: bytearray) -> None:
-        log.exception(
-            "request failed", client=f"{self.client.host}:{self.client.port}", head=frame[:32].hex()
-        )
+    def _fail(self, **facts: object) -> None:
+        """Closes on a bug of ours, with the story in the log. Call where the exception is being handled."""
+        log.exception("request failed", client=f"{self.client.host}:{self.client.port}", **facts)
         self.transport.abort()
-
-    def _log_failure(self, call: Call, failure: BaseException) -> None:
-        try:
-            raise failure
-        except BaseException:
-            log.exception("request failed", api=call.api.name, version=call.header.api_version)

@@ -5,7 +5,8 @@ only what is new. Knows neither the log nor the wire: it keeps the order, the ep
 
 At the bound (`max.incremental.fetch.session.cache.slots`) a session that nobody used for
 `min.incremental.fetch.session.eviction.ms` makes room; if there is none, the fetcher gets no session and sends
-full requests, which is slower for it and changes nothing else.
+full requests, which is slower for it and changes nothing else. The same goes for a session that would take the
+partitions of all sessions past `MAX_FOLLOWED`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ INITIAL_EPOCH = 0
 #: a full fetch outside any session
 FINAL_EPOCH = -1
 MAX_EPOCH = 2**31 - 1
+#: partitions in all sessions together, half a kilobyte each. Kafka bounds the sessions alone.
+MAX_FOLLOWED = 200_000
 
 #: topic name (older versions) or topic id, and partition
 PartitionKey = tuple[str | UUID, int]
@@ -80,6 +83,8 @@ class FetchSession:
     next_epoch: int
     last_used_ms: int
     uses_topic_ids: bool
+    #: how many of its partitions count towards the bound of all sessions
+    counted: int = 0
     #: in the order in which the next response looks at them
     partitions: OrderedDict[PartitionKey, FollowedPartition] = field(default_factory=OrderedDict)
 
@@ -112,26 +117,48 @@ class FetchSessions:
         self._new_id = new_id
         #: least recently used first
         self._sessions: OrderedDict[int, FetchSession] = OrderedDict()
+        #: the sum of what the sessions count
+        self._followed = 0
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     @property
     def partition_count(self) -> int:
-        return sum(len(session.partitions) for session in self._sessions.values())
+        """Of all sessions, as of their last request."""
+        return self._followed
 
     def enter(
         self, session_id: int, epoch: int, *, uses_topic_ids: bool, now_ms: int
     ) -> FetchSession | ErrorCode:
         """The session a request belongs to: a kept one, a new one, or one for this request alone."""
         if epoch in (INITIAL_EPOCH, FINAL_EPOCH):
-            self._sessions.pop(session_id, None)
+            self._drop(session_id)
             kept_id = self._make_room(now_ms) if epoch == INITIAL_EPOCH else 0
             session = FetchSession(kept_id, 1, now_ms, uses_topic_ids)
             if kept_id:
                 self._sessions[kept_id] = session
             return session
         return self._continue(session_id, epoch, uses_topic_ids=uses_topic_ids, now_ms=now_ms)
+
+    def settle(self, session: FetchSession) -> None:
+        """Call when a request's changes are in. A session without partitions, or one too many, ends here.
+
+        Its answer then bears the id 0, and the fetcher begins anew.
+        """
+        if self._sessions.get(session.id) is not session:
+            return
+        count = len(session.partitions)
+        self._followed += count - session.counted
+        session.counted = count
+        if not count or self._followed > MAX_FOLLOWED:
+            self._drop(session.id)
+            session.id = 0
+
+    def _drop(self, session_id: int) -> None:
+        session = self._sessions.pop(session_id, None)
+        if session is not None:
+            self._followed -= session.counted
 
     def _continue(
         self, session_id: int, epoch: int, *, uses_topic_ids: bool, now_ms: int
@@ -156,7 +183,7 @@ class FetchSessions:
             oldest = next(iter(self._sessions.values()))
             if now_ms - oldest.last_used_ms <= self._evict_after_ms:
                 return 0
-            del self._sessions[oldest.id]
+            self._drop(oldest.id)
         while True:
             new_id = self._new_id()
             if new_id > 0 and new_id not in self._sessions:

@@ -9,6 +9,7 @@ at a clean stop.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -30,15 +31,13 @@ class Flusher:
         #: an ordered set: first dirtied, first synced
         self._dirty: dict[Partition, None] = {}
         self._work = asyncio.Event()
-        self._idle = asyncio.Event()
-        self._idle.set()
+        #: the round under way; it outlives a cancelled `run`, as its threads do
+        self._current: asyncio.Future[None] | None = None
         self._threads = ThreadPoolExecutor(SYNC_THREADS, thread_name_prefix="sync")
 
     def mark_dirty(self, partition: Partition) -> None:
         self._dirty[partition] = None
-        if not self._work.is_set():
-            self._work.set()
-            self._idle.clear()
+        self._work.set()
 
     def forget(self, partition: Partition) -> None:
         self._dirty.pop(partition, None)
@@ -48,37 +47,44 @@ class Flusher:
         while True:
             await self._work.wait()
             self._work.clear()
-            await self._round()
-            if self._dirty:
-                self._work.set()
-            else:
-                self._idle.set()
+            await self._one_round()
             if self._pause_s:
                 await asyncio.sleep(self._pause_s)
 
     async def sync_all(self) -> None:
         """Returns when nothing appended before is unsynced; for a clean stop, with `run` cancelled."""
+        if self._current is not None:
+            await self._current
         while self._dirty:
-            await self._round()
+            await self._one_round()
 
     def close(self) -> None:
         self._threads.shutdown()
 
-    async def _round(self) -> None:
-        partitions, self._dirty = list(self._dirty), {}
-        jobs = [
+    async def _one_round(self) -> None:
+        """Syncs what is dirty now. Cancelling it stops the wait, not the round: what a disk says is never lost."""
+        jobs = self._take_jobs()
+        if jobs:
+            self._current = asyncio.ensure_future(self._round(jobs))
+            await asyncio.shield(self._current)
+
+    def _take_jobs(self) -> list[tuple[Partition, SyncJob]]:
+        dirty, self._dirty = self._dirty, {}
+        return [
             (partition, job)
-            for partition in partitions
+            for partition in dirty
             if not partition.is_deleted and (job := partition.log.pending_sync()) is not None
         ]
+
+    async def _round(self, jobs: list[tuple[Partition, SyncJob]]) -> None:
         loop = asyncio.get_running_loop()
         share = max(1, -(-len(jobs) // SYNC_THREADS))
         parts = [jobs[i : i + share] for i in range(0, len(jobs), share)]
-        started = loop.time()
+        started_s = time.perf_counter()  # the loop's own clock may be rounded to milliseconds
         done = await asyncio.gather(
             *(loop.run_in_executor(self._threads, _run_all, [job for _, job in part]) for part in parts)
         )
-        self._observe_sync(loop.time() - started)
+        self._observe_sync(time.perf_counter() - started_s)
         for part, failures in zip(parts, done, strict=True):
             for (partition, job), failure in zip(part, failures, strict=True):
                 self._settle(partition, job, failure)

@@ -40,12 +40,17 @@ NOT_HERE = Refused(ErrorCode.NOT_COORDINATOR)
 
 @lru_cache(4096)
 def coordinator_partition(key: str, count: int) -> int:
-    """Which of ``count`` partitions looks after ``key``: Java's String.hashCode, without its sign."""
+    """Which of ``count`` partitions looks after ``key``: the absolute value of Java's String.hashCode.
+
+    Not the hash without its sign bit, which is what Kafka's producers use for record keys. The one value that
+    has no absolute one counts as 0.
+    """
     value = 0
     units = key.encode("utf-16-be", "surrogatepass")
     for high, low in zip(units[::2], units[1::2], strict=True):
         value = (31 * value + (high << 8 | low)) & 0xFFFFFFFF
-    return (value & 0x7FFFFFFF) % count
+    signed = value - (1 << 32) if value & 0x80000000 else value
+    return 0 if signed == -(1 << 31) else abs(signed) % count
 
 
 class GroupCoordinator:

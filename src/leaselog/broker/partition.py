@@ -76,8 +76,8 @@ class Partition:
         return answer
 
     def _tell_failure(self) -> None:
-        """One loud line when the log has stopped taking writes."""
-        if self.log.failure is not None and not self._is_failure_told:
+        """One loud line when the log has stopped taking writes; a deleted one does, too, and that is no news."""
+        if self.log.failure is not None and not self._is_failure_told and not self.is_deleted:
             self._is_failure_told = True
             log.error("the log takes no more writes", partition=self.name, why=self.log.failure)
 

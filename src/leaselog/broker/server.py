@@ -22,6 +22,8 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 #: Kafka's default of 50 makes a crowd of clients wait for the kernel to try again, a second each, and saves nothing
 MIN_BACKLOG = 1024
 IDLE_SWEEP_S = 5.0
+#: answers on their way to clients that do not keep up, of all connections. Beyond it a fetch brings one batch.
+MAX_UNSENT_BYTES = 512 * 1024 * 1024
 
 log = StructuredLog("server")
 
@@ -46,9 +48,16 @@ class Server:
         self._ids = itertools.count(1)
         self._listener: asyncio.Server | None = None
         self._nobody_left = asyncio.Event()
+        self._is_draining = False
+        #: what connections whose clients do not keep up have yet to send
+        self.unsent_bytes = 0
 
     def __len__(self) -> int:
         return len(self._connections)
+
+    @property
+    def room_for_answers_bytes(self) -> int:
+        return max(MAX_UNSENT_BYTES - self.unsent_bytes, 0)
 
     def now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -77,6 +86,8 @@ class Server:
             log.warning("too many connections, closing the newest", client=host, open=len(self._connections))
             self.metrics.connection_refused()
             connection.transport.abort()
+        elif self._is_draining:
+            connection.transport.abort()
         return next(self._ids)
 
     def dismiss(self, connection: Connection) -> None:
@@ -96,7 +107,7 @@ class Server:
             await asyncio.sleep(min(IDLE_SWEEP_S, self._idle_s))
             oldest = self.now() - self._idle_s
             for connection in list(self._connections):
-                if connection.last_progress < oldest:
+                if not connection.has_moved_since(oldest):
                     log.info(
                         "closing idle connection", client=connection.client.host, port=connection.client.port
                     )
@@ -104,6 +115,7 @@ class Server:
 
     async def drain(self, patience_s: float) -> None:
         """Takes no new requests, lets those under way be answered, then closes every connection."""
+        self._is_draining = True
         if self._listener is not None:
             self._listener.close()
         for connection in list(self._connections):

@@ -203,7 +203,7 @@ final class AdminChecks {
     hold(!cluster.clusterId().get().isEmpty(), "a cluster id");
     same(1, cluster.nodes().get().size());
     var features = at.admin.describeFeatures().featureMetadata().get();
-    hold(features.finalizedFeatures().containsKey("group.version"), "features: " + features);
+    hold(features.finalizedFeatures().containsKey("metadata.version"), "features: " + features);
   }
 
   private static void logDirs(Interop at) throws Exception {

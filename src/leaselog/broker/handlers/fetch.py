@@ -3,10 +3,13 @@
 - Topics by name up to v12, by id from v13 (KIP-516); an unknown id is UNKNOWN_TOPIC_ID for its partitions alone.
 - Fetch sessions from v7 (KIP-227, `broker.fetch_sessions`): an incremental answer holds only what is new.
 - Whole batches, from the one that holds the fetch offset. The first partition with records gets at least one batch
-  whatever the limits (KIP-74); the others share what `max_bytes` and their own limit leave.
-- The answer waits up to `max_wait_ms` for `min_bytes`, unless a partition has an error to tell.
+  whatever the limits (KIP-74); the others share what `max_bytes` and their own limit leave. One batch is also all
+  there is while too much is on its way to clients that do not read.
+- The answer waits up to `max_wait_ms` for `min_bytes`, unless a partition has an error to tell. Partitions that do
+  not exist hurry nobody as long as others do, as in Kafka: a client that follows a deleted topic would spin.
 - Only records below the high watermark are seen; without transactions the last stable offset is the same.
 - A last fetched epoch (v12, KIP-595) that this log does not know at that offset is answered with where it diverges.
+- A broker that asks as a replica is not one: there are no followers.
 """
 
 from __future__ import annotations
@@ -30,17 +33,66 @@ from leaselog.wire.messages.fetch import (
 )
 
 IDS_SINCE = 13
+LEADERS_SINCE = 16
 READ_COMMITTED = 1
+WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+#: more than a segment holds
+EVERYTHING = 2**40
 
 
 @dataclass(slots=True)
-class _Read:
-    """What one look at the partitions found."""
+class _Found:
+    """What there is of one partition, and what is said of it."""
 
-    #: in the session's order; topic as the request's version names it
-    found: list[tuple[FollowedPartition, PartitionData]]
+    followed: FollowedPartition
+    data: PartitionData
+    #: None without one, or with an error in ``data``
+    partition: Partition | None = None
+    limit_bytes: int = 0
+    size_bytes: int = 0
+    is_first: bool = False
+
+    def read(self) -> None:
+        """Puts the records in: those that were counted, as nothing else has run since."""
+        if self.partition is None or not self.size_bytes:
+            return
+        records = self.partition.log.read(
+            self.followed.fetch_offset, self.limit_bytes, min_one_batch=self.is_first
+        )
+        if isinstance(records, Refused):
+            self.data.error_code = records.code
+        else:
+            self.data.records = records
+
+    def is_cut(self) -> bool:
+        """Whether records are there that the limits kept out."""
+        if self.partition is None or self.followed.fetch_offset >= self.partition.log.high_watermark:
+            return False
+        log = self.partition.log
+        there = log.locate(self.followed.fetch_offset, EVERYTHING)
+        last = log.locate(log.high_watermark - 1, 0)
+        if isinstance(there, Refused) or isinstance(last, Refused):
+            return True
+        return there.size_bytes > self.size_bytes or last.file is not there.file
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look at all partitions, in the session's order."""
+
+    found: list[_Found]
     bytes_found: int = 0
-    must_answer: bool = False
+    #: an error, or a divergence: told at once
+    is_urgent: bool = False
+    is_anything_known: bool = False
+
+    def is_enough(self, min_bytes: int) -> bool:
+        if self.is_urgent or not self.is_anything_known or self.bytes_found >= min_bytes:
+            return True
+        # Whole batches stop short of the limits; what is left of them is not to be waited for.
+        return any(found.is_cut() for found in self.found)
 
 
 @serves(FetchRequest, versions=(4, 18), kips="KIP-74, 227, 320, 516, 595, 951", counts_errors=True)
@@ -53,14 +105,15 @@ async def fetch(request: FetchRequest, context: RequestContext) -> FetchResponse
     if isinstance(session, ErrorCode):
         broker.metrics.error(context.api, session)
         return FetchResponse(error_code=session)
+    # In this order: a partition that is both asked for and forgotten is forgotten.
+    session.follow(_asked(request, by_id=by_id))
     session.forget(
         (topic.topic_id if by_id else topic.topic, index)
         for topic in request.forgotten_topics_data
         for index in topic.partitions
     )
-    session.follow(_asked(request, by_id=by_id))
-    read = await _read_enough(request, session, context)
-    return _response(request, session, read, context)
+    broker.fetch_sessions.settle(session)
+    return _response(request, session, await _wait_for_enough(request, session, context), context)
 
 
 def _asked(request: FetchRequest, *, by_id: bool) -> Iterable[FollowedPartition]:
@@ -76,93 +129,111 @@ def _asked(request: FetchRequest, *, by_id: bool) -> Iterable[FollowedPartition]
             )
 
 
-async def _read_enough(request: FetchRequest, session: FetchSession, context: RequestContext) -> _Read:
-    """Reads once; if that is not enough, again whenever something happened, until the time is up."""
+async def _wait_for_enough(
+    request: FetchRequest, session: FetchSession, context: RequestContext
+) -> list[_Found]:
+    """Looks once; if that is not enough, again whenever something happened, until the time is up. Then reads."""
     broker = context.broker
     deadline_ms = broker.monotonic_ms() + max(request.max_wait_ms, 0)
+    min_bytes = min(request.min_bytes, request.max_bytes, broker.config.fetch_max_bytes)
     while True:
-        read = _read(request, session, context)
+        look = _look(request, session, context)
         left_ms = deadline_ms - broker.monotonic_ms()
-        enough = read.bytes_found >= request.min_bytes or read.must_answer or not session.partitions
-        if enough or left_ms <= 0 or broker.is_stopping:
-            return read
-        keys = [
-            partition
-            for followed in session.partitions.values()
-            if (partition := _partition(followed, context)) is not None
-        ]
+        if left_ms <= 0 or broker.is_stopping or look.is_enough(min_bytes):
+            break
+        keys = [found.partition for found in look.found if found.partition is not None]
         await broker.waiting_room.wait(keys, left_ms / 1000)
+    for found in look.found:
+        found.read()
+    return look.found
 
 
-def _partition(followed: FollowedPartition, context: RequestContext) -> Partition | None:
+def _look(request: FetchRequest, session: FetchSession, context: RequestContext) -> _Look:
     broker = context.broker
-    topic = followed.topic
-    name = broker.cluster.topic_name_of(topic) if isinstance(topic, UUID) else topic
-    return None if name is None else broker.logs.partition(name, followed.index)
-
-
-def _read(request: FetchRequest, session: FetchSession, context: RequestContext) -> _Read:
-    left_bytes = min(request.max_bytes, context.broker.config.fetch_max_bytes)
-    read = _Read([])
+    replica_id = request.replica_id if request.replica_state is None else request.replica_state.replica_id
+    left_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, broker.room_for_answers_bytes())
+    look = _Look([])
     for followed in session.partitions.values():
-        partition = _partition(followed, context)
-        data = PartitionData(partition_index=followed.index, high_watermark=-1, records=b"")
-        read.found.append((followed, data))
+        found = _Found(
+            followed, PartitionData(partition_index=followed.index, high_watermark=-1, records=b"")
+        )
+        look.found.append(found)
+        partition = _partition(found, context)
         if partition is None:
-            by_id = isinstance(followed.topic, UUID)
-            data.error_code = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        else:
-            _read_partition(followed, partition, data, max(left_bytes, 0), first=read.bytes_found == 0)
-            if request.isolation_level != READ_COMMITTED:
-                data.aborted_transactions = None
-        size_bytes = len(data.records or b"")
-        left_bytes -= size_bytes
-        read.bytes_found += size_bytes
-        read.must_answer = read.must_answer or data.error_code != 0 or data.diverging_epoch is not None
-    return read
+            continue
+        look.is_anything_known = True
+        found.limit_bytes = max(min(left_bytes, followed.max_bytes), 0)
+        found.is_first = look.bytes_found == 0
+        found.data.error_code = _find(found, partition, is_replica=replica_id >= 0)
+        if found.data.error_code in WRONG_LEADER and context.version >= LEADERS_SINCE:
+            found.data.current_leader = LeaderIdAndEpoch(
+                leader_id=broker.cluster.node_id, leader_epoch=partition.leader_epoch
+            )
+        if request.isolation_level != READ_COMMITTED:
+            found.data.aborted_transactions = None
+        left_bytes -= found.size_bytes
+        look.bytes_found += found.size_bytes
+        look.is_urgent = (
+            look.is_urgent or found.data.error_code != 0 or found.data.diverging_epoch is not None
+        )
+    return look
 
 
-def _read_partition(
-    followed: FollowedPartition, partition: Partition, data: PartitionData, left_bytes: int, *, first: bool
-) -> None:
-    log = partition.log
-    data.error_code = partition.check_leader_epoch(followed.leader_epoch)
-    if data.error_code:
-        data.current_leader = LeaderIdAndEpoch(leader_id=-1, leader_epoch=partition.leader_epoch)
-        return
-    data.high_watermark = data.last_stable_offset = log.high_watermark
-    data.log_start_offset = log.start_offset
+def _partition(found: _Found, context: RequestContext) -> Partition | None:
+    """The partition asked for; without one the answer says so."""
+    broker, topic = context.broker, found.followed.topic
+    name = broker.cluster.topic_name_of(topic) if isinstance(topic, UUID) else topic
+    partition = None if name is None else broker.logs.partition(name, found.followed.index)
+    if name is None:
+        found.data.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+    elif partition is None:
+        found.data.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return partition
+
+
+def _find(found: _Found, partition: Partition, *, is_replica: bool) -> ErrorCode:
+    """Looks into the log, and fills in all but the records."""
+    log, followed, data = partition.log, found.followed, found.data
+    if is_replica:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    refusal = partition.check_leader_epoch(followed.leader_epoch)
+    if refusal:
+        return refusal
+    diverging = None
     if followed.last_fetched_epoch >= 0:
         epoch, end = log.end_offset_for_epoch(followed.last_fetched_epoch)
+        if end < 0:
+            return ErrorCode.OFFSET_OUT_OF_RANGE  # of an epoch from the future nobody knows where it ended
         if epoch < followed.last_fetched_epoch or end < followed.fetch_offset:
-            data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end)
-            return
-    limit = min(left_bytes, followed.max_bytes)
-    if not first and limit <= 0:
-        return
-    records = log.read(followed.fetch_offset, limit, min_one_batch=first)
-    if isinstance(records, Refused):
-        data.error_code = records.code
-    else:
-        data.records = records
+            diverging = EpochEndOffset(epoch=epoch, end_offset=end)
+    if diverging is None:
+        slice_ = log.locate(followed.fetch_offset, found.limit_bytes, min_one_batch=found.is_first)
+        if isinstance(slice_, Refused):
+            return slice_.code
+        found.size_bytes = slice_.size_bytes
+    found.partition, data.diverging_epoch = partition, diverging
+    data.high_watermark = data.last_stable_offset = log.high_watermark
+    data.log_start_offset = log.start_offset
+    return ErrorCode.NONE
 
 
 def _response(
-    request: FetchRequest, session: FetchSession, read: _Read, context: RequestContext
+    request: FetchRequest, session: FetchSession, look: list[_Found], context: RequestContext
 ) -> FetchResponse:
     broker = context.broker
     topics: dict[str | UUID, list[PartitionData]] = {}
     served: list[PartitionKey] = []
-    full = request.session_epoch <= 0
-    for followed, data in read.found:
+    is_full = request.session_epoch <= 0 or not session.is_incremental
+    for found in look:
+        followed, data = found.followed, found.data
         size_bytes = len(data.records or b"")
-        news = followed.tell(
+        is_news = followed.tell(
             error=data.error_code,
             high_watermark=data.high_watermark,
             start_offset=data.log_start_offset,
             has_records=size_bytes > 0,
         )
-        if full or not session.is_incremental or news or data.diverging_epoch is not None:
+        if is_full or is_news or data.diverging_epoch is not None:
             topics.setdefault(followed.topic, []).append(data)
         if size_bytes:
             served.append((followed.topic, followed.index))
@@ -170,22 +241,16 @@ def _response(
         broker.metrics.error(context.api, data.error_code)
     for key in served:
         session.served(key)
-    response = FetchResponse(
-        session_id=session.id,
-        responses=[
-            FetchableTopicResponse(topic=topic, partitions=found)
-            if isinstance(topic, str)
-            else FetchableTopicResponse(topic_id=topic, partitions=found)
-            for topic, found in topics.items()
-        ],
-    )
-    if any(data.current_leader is not None for found in topics.values() for data in found):
-        cluster = broker.cluster
+    responses = [
+        FetchableTopicResponse(topic=topic, partitions=answers)
+        if isinstance(topic, str)
+        else FetchableTopicResponse(topic_id=topic, partitions=answers)
+        for topic, answers in topics.items()
+    ]
+    response = FetchResponse(session_id=session.id, responses=responses)
+    if any(data.current_leader is not None for answers in topics.values() for data in answers):
+        here = broker.cluster
         response.node_endpoints = [
-            NodeEndpoint(node_id=cluster.node_id, host=cluster.host, port=cluster.port, rack=cluster.rack)
+            NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
         ]
-        for found in topics.values():
-            for data in found:
-                if data.current_leader is not None:
-                    data.current_leader.leader_id = cluster.node_id
     return response

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from leaselog.broker.api import Reply, RequestContext, serves
 from leaselog.broker.cluster import is_internal
+from leaselog.broker.dispatch import Unanswerable
 from leaselog.broker.partition import Partition
 from leaselog.log import Appended, AppendRefused
 from leaselog.model import ErrorCode
@@ -28,12 +29,18 @@ from leaselog.wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
+from leaselog.wire.primitives import Buffer
+from leaselog.wire.record_batch import CRC_START, HEADER_BYTES, TRANSACTIONAL_BIT
 
 ALL, LEADER, NONE = -1, 1, 0
-
-
-class ProducerNotTold(Exception):
-    """An acks=0 produce failed; closing the connection is the answer."""
+#: refusals that Kafka makes before it looks at the log, and so without telling where the log starts
+BEFORE_THE_LOG = (
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.RECORD_LIST_TOO_LARGE,
+    ErrorCode.CORRUPT_MESSAGE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+)
 
 
 @dataclass(slots=True)
@@ -43,6 +50,7 @@ class _Write:
     topic: str
     answer: PartitionProduceResponse
     outcome: asyncio.Future[Appended | AppendRefused] | None = None
+    partition: Partition | None = None
     size_bytes: int = 0
 
 
@@ -50,8 +58,11 @@ class _Write:
 def produce(request: ProduceRequest, context: RequestContext) -> Reply:
     topics: list[TopicProduceResponse] = []
     writes: list[_Write] = []
+    whole = _refusal_of_all(request)
     for topic in request.topic_data:
-        started = [_start(request, topic, data, context) for data in topic.partition_data]
+        if not topic.partition_data:
+            continue
+        started = [_start(request, topic, data, context, whole) for data in topic.partition_data]
         writes += started
         topics.append(
             TopicProduceResponse(
@@ -80,7 +91,11 @@ async def _answer_when_safe(
 
 
 def _start(
-    request: ProduceRequest, topic: TopicProduceData, data: PartitionProduceData, context: RequestContext
+    request: ProduceRequest,
+    topic: TopicProduceData,
+    data: PartitionProduceData,
+    context: RequestContext,
+    whole: ErrorCode,
 ) -> _Write:
     """Appends one partition's batches, or says at once why not."""
     answer = PartitionProduceResponse(index=data.index, base_offset=-1)
@@ -88,7 +103,7 @@ def _start(
     name = broker.cluster.topic_name(topic.name, topic.topic_id)
     write = _Write(name or topic.name, answer)
     partition = None if name is None else broker.logs.partition(name, data.index)
-    refusal = _refusal(request, topic, name, partition, context)
+    refusal = whole or _refusal(name, partition, context)
     if refusal is not ErrorCode.NONE or partition is None:
         answer.error_code = refusal
         return write
@@ -97,31 +112,33 @@ def _start(
         answer.error_code = ErrorCode.INVALID_RECORD
         answer.error_message = "The produce request holds no record batch for the partition."
         return write
-    write.size_bytes = len(records)
+    write.partition, write.size_bytes = partition, len(records)
     assert isinstance(records, memoryview)  # of the frame, which the log may write into
     write.outcome = partition.append(records, now_ms=broker.now_ms(), wait=request.acks != NONE)
     return write
 
 
-def _refusal(
-    request: ProduceRequest,
-    topic: TopicProduceData,
-    name: str | None,
-    partition: Partition | None,
-    context: RequestContext,
-) -> ErrorCode:
-    if request.acks not in (ALL, LEADER, NONE):
-        return ErrorCode.INVALID_REQUIRED_ACKS
-    if request.transactional_id is not None:
+def _refusal_of_all(request: ProduceRequest) -> ErrorCode:
+    """Why no partition of the request may be written, if so."""
+    if any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return ErrorCode.NONE if request.acks in (ALL, LEADER, NONE) else ErrorCode.INVALID_REQUIRED_ACKS
+
+
+def _is_transactional(records: Buffer | None) -> bool:
+    """Whether the bytes begin with a batch of a transaction; what else they are is for the log to say."""
+    if records is None or len(records) < HEADER_BYTES:
+        return False
+    return bool(records[CRC_START + 1] & TRANSACTIONAL_BIT)  # the attributes' low byte
+
+
+def _refusal(name: str | None, partition: Partition | None, context: RequestContext) -> ErrorCode:
     if name is None and context.version >= 13:
         return ErrorCode.UNKNOWN_TOPIC_ID
     if name is None or partition is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if is_internal(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    if request.acks == ALL and context.broker.logs.min_insync_replicas(name) > 1:
-        return ErrorCode.NOT_ENOUGH_REPLICAS  # there is one replica, and there are no others to wait for
     return ErrorCode.NONE
 
 
@@ -135,17 +152,18 @@ def _settle(
             outcome = write.outcome.result()
             if isinstance(outcome, Appended):
                 metrics.produced(write.topic, write.size_bytes, outcome.end_offset - outcome.first_offset)
-            _fill(write.answer, outcome)
+            _fill(write, outcome)
         metrics.error(context.api, write.answer.error_code)
     if request.acks == NONE:
         failed = next((w.answer for w in writes if w.answer.error_code), None)
         if failed is not None:
-            raise ProducerNotTold(f"acks=0 produce failed with error {failed.error_code}")
+            raise Unanswerable(f"acks=0 produce failed with error {failed.error_code}")
         return None
     return response
 
 
-def _fill(answer: PartitionProduceResponse, outcome: Appended | AppendRefused) -> None:
+def _fill(write: _Write, outcome: Appended | AppendRefused) -> None:
+    answer = write.answer
     if isinstance(outcome, Appended):
         answer.base_offset = outcome.first_offset
         answer.log_append_time_ms = outcome.log_append_time_ms
@@ -157,3 +175,8 @@ def _fill(answer: PartitionProduceResponse, outcome: Appended | AppendRefused) -
         BatchIndexAndErrorMessage(batch_index=e.index, batch_index_error_message=e.message)
         for e in outcome.record_errors
     ]
+    is_early = outcome.code in BEFORE_THE_LOG or (
+        outcome.code == ErrorCode.INVALID_RECORD and not outcome.record_errors
+    )
+    if write.partition is not None and not is_early:
+        answer.log_start_offset = write.partition.log.start_offset

@@ -9,7 +9,7 @@ from leaselog.model.ids import ZERO_UUID
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.schema import ALWAYS, Field, Message, NEVER, Versions
 
-__all__ = ["ConsumerProtocolAssignment", "ConsumerProtocolAssignmentTopicPartition", "ConsumerProtocolSubscription", "EndTxnMarker", "LeaderChangeMessage", "TopicPartition", "Voter"]
+__all__ = ["ConsumerProtocolAssignment", "ConsumerProtocolAssignmentTopicPartition", "ConsumerProtocolSubscription", "EndTxnMarker", "Endpoint", "KRaftVersionFeature", "KRaftVersionRecord", "LeaderChangeMessage", "SnapshotFooterRecord", "SnapshotHeaderRecord", "TopicPartition", "Voter", "VotersRecord", "VotersRecordVoter"]
 
 
 class TopicPartition(Message):
@@ -166,3 +166,153 @@ class EndTxnMarker(Message):
         coordinator_epoch: int = 0,
     ) -> None:
         self.coordinator_epoch: int = coordinator_epoch
+
+
+class SnapshotHeaderRecord(Message):
+    __slots__ = ('version', 'last_contained_log_timestamp')
+    NAME = "SnapshotHeaderRecord"
+    API_KEY = -1
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('version', "int16", default=0),
+        Field('last_contained_log_timestamp', "int64", default=0),
+    )
+
+    def __init__(
+        self,
+        *,
+        version: int = 0,
+        last_contained_log_timestamp: int = 0,
+    ) -> None:
+        self.version: int = version
+        self.last_contained_log_timestamp: int = last_contained_log_timestamp
+
+
+class SnapshotFooterRecord(Message):
+    __slots__ = ('version',)
+    NAME = "SnapshotFooterRecord"
+    API_KEY = -1
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('version', "int16", default=0),
+    )
+
+    def __init__(
+        self,
+        *,
+        version: int = 0,
+    ) -> None:
+        self.version: int = version
+
+
+class KRaftVersionRecord(Message):
+    __slots__ = ('version', 'k_raft_version')
+    NAME = "KRaftVersionRecord"
+    API_KEY = -1
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('version', "int16", default=0),
+        Field('k_raft_version', "int16", default=0),
+    )
+
+    def __init__(
+        self,
+        *,
+        version: int = 0,
+        k_raft_version: int = 0,
+    ) -> None:
+        self.version: int = version
+        self.k_raft_version: int = k_raft_version
+
+
+class Endpoint(Message):
+    __slots__ = ('name', 'host', 'port')
+    NAME = "Endpoints"
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('name', "string", default=""),
+        Field('host', "string", default=""),
+        Field('port', "uint16", default=0),
+    )
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        host: str = "",
+        port: int = 0,
+    ) -> None:
+        self.name: str = name
+        self.host: str = host
+        self.port: int = port
+
+
+class KRaftVersionFeature(Message):
+    __slots__ = ('min_supported_version', 'max_supported_version')
+    NAME = "KRaftVersionFeature"
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('min_supported_version', "int16", default=0),
+        Field('max_supported_version', "int16", default=0),
+    )
+
+    def __init__(
+        self,
+        *,
+        min_supported_version: int = 0,
+        max_supported_version: int = 0,
+    ) -> None:
+        self.min_supported_version: int = min_supported_version
+        self.max_supported_version: int = max_supported_version
+
+
+class VotersRecordVoter(Message):
+    __slots__ = ('voter_id', 'voter_directory_id', 'endpoints', 'k_raft_version_feature')
+    NAME = "Voters"
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('voter_id', "int32", default=0),
+        Field('voter_directory_id', "uuid", default=ZERO_UUID),
+        Field('endpoints', Endpoint, array=True, default=()),
+        Field('k_raft_version_feature', KRaftVersionFeature, default=KRaftVersionFeature()),
+    )
+
+    def __init__(
+        self,
+        *,
+        voter_id: int = 0,
+        voter_directory_id: UUID = ZERO_UUID,
+        endpoints: Sequence[Endpoint] = (),
+        k_raft_version_feature: KRaftVersionFeature | None = None,
+    ) -> None:
+        self.voter_id: int = voter_id
+        self.voter_directory_id: UUID = voter_directory_id
+        self.endpoints: Sequence[Endpoint] = endpoints
+        self.k_raft_version_feature: KRaftVersionFeature = KRaftVersionFeature() if k_raft_version_feature is None else k_raft_version_feature
+
+
+class VotersRecord(Message):
+    __slots__ = ('version', 'voters')
+    NAME = "VotersRecord"
+    API_KEY = -1
+    VERSIONS = Versions(0, 0)
+    FLEXIBLE = ALWAYS
+    FIELDS = (
+        Field('version', "int16", default=0),
+        Field('voters', VotersRecordVoter, array=True, default=()),
+    )
+
+    def __init__(
+        self,
+        *,
+        version: int = 0,
+        voters: Sequence[VotersRecordVoter] = (),
+    ) -> None:
+        self.version: int = version
+        self.voters: Sequence[VotersRecordVoter] = voters
