@@ -22,7 +22,9 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.group_coordinator import GroupCoordinator
 from leaselog.broker.log_store import LogStore
 from leaselog.broker.metrics import Metrics, serve_metrics
+from leaselog.broker.persister import InProcessPersister, Persister
 from leaselog.broker.server import Server
+from leaselog.broker.share_coordinator import ShareCoordinator
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.waiting_room import WaitingRoom
 from leaselog.log import Durability, Files, MemoryFiles, OsFiles
@@ -74,6 +76,8 @@ class Broker:
         )
         self.cluster = Cluster(self)
         self.groups = GroupCoordinator(self)
+        self.share_coordinator = ShareCoordinator(self)
+        self.persister: Persister = InProcessPersister(self.share_coordinator)
         self._cleaner = Cleaner(
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
         )
@@ -105,12 +109,19 @@ class Broker:
         self._run(self.flusher.run())
         self.logs.begin()
         await self.cluster.start()
+        await self.share_coordinator.start()
         await self.groups.start()
         address = await self._server.listen(host, port)
         self.cluster.listening_on(*address)
         self._run(self._server.close_idle())
         self._run(self.logs.keep_house(self.config.log_retention_check_interval_ms / 1000, CHECKPOINT_S))
         self._run(self.logs.expire_producers(self.config.producer_id_expiration_check_interval_ms / 1000))
+        self._run(
+            self.share_coordinator.keep_house(
+                self.config.share_coordinator_state_topic_prune_interval_ms / 1000,
+                self.config.share_coordinator_cold_partition_snapshot_interval_ms / 1000,
+            )
+        )
         if self.config.log_cleaner_enable:
             self._run(self._cleaner.run())
         self.metrics.watch(self)
@@ -125,6 +136,7 @@ class Broker:
         self.waiting_room.wake_all()
         await self.groups.stop()
         await self._server.drain(DRAIN_PATIENCE_S)
+        self.share_coordinator.stop()
         if self._metrics_server is not None:
             self._metrics_server.close()
         for task in self._tasks:
@@ -155,6 +167,7 @@ class Broker:
     def on_topic_deleted(self, name: str) -> None:
         self.metrics.topic_gone(name)
         self.groups.topic_deleted(name)
+        self.share_coordinator.topic_deleted(name)
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""

@@ -13,6 +13,7 @@ __all__ = [
     "DeleteState",
     "DropTopicState",
     "InitializeState",
+    "KeyedCommand",
     "ReadState",
     "ShareStateAnswer",
     "ShareStateCommand",
@@ -76,7 +77,9 @@ class DropTopicState:
     topic_id: TopicId
 
 
-ShareStateCommand = InitializeState | ReadState | WriteState | DeleteState | SummarizeState | DropTopicState
+#: a command about one key
+KeyedCommand = InitializeState | ReadState | WriteState | DeleteState | SummarizeState
+ShareStateCommand = KeyedCommand | DropTopicState
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,7 @@ ones can write no more. A leader epoch rises when a new leader reads: the old le
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch, StateBatches, combine
@@ -37,7 +36,7 @@ from leaselog.coordination.share_state_facts import (
     ShareSnapshot,
     ShareUpdate,
 )
-from leaselog.model import BrokenInvariant, ErrorCode, Refused
+from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
 
 __all__ = ["ShareStateLimits", "ShareStateShard"]
 
@@ -235,27 +234,22 @@ class ShareStateShard:
 
     # Keeping the log short
 
-    def cold_snapshots(self, now_ms: int) -> Iterator[ShareSnapshot]:
-        """Snapshots of keys that have none younger than the interval, so that the log can be cut behind them.
+    def cold_keys(self, now_ms: int) -> list[SharePartitionKey]:
+        """Keys without a snapshot younger than the interval: `snapshot_again` lets the log be cut behind theirs.
 
-        Nothing while all are cold: they would be repeated for ever. To be replayed after the last is taken.
+        None while all are cold: they would be written again for ever.
         """
         if all(state.is_cold for state in self._states.values()):
-            return
+            return []
         before_ms = now_ms - self.limits.cold_partition_snapshot_interval_ms
-        for key, state in self._states.items():
-            if state.written_ms <= before_ms:
-                yield ShareSnapshot(
-                    key,
-                    state.snapshot_epoch + 1,
-                    state.state_epoch,
-                    state.leader_epoch,
-                    state.start_offset,
-                    state.delivery_complete_count,
-                    created_ms=state.created_ms,
-                    written_ms=now_ms,
-                    batches=tuple(state.batches),
-                )
+        return [key for key, state in self._states.items() if state.written_ms <= before_ms]
+
+    def snapshot_again(self, key: SharePartitionKey, now_ms: int) -> ShareSnapshot | None:
+        """The state as it is, in a new snapshot; None if it is gone."""
+        state = self._states.get(key)
+        if state is None:
+            return None
+        return replace(_snapshot(key, state), snapshot_epoch=state.snapshot_epoch + 1, written_ms=now_ms)
 
     def needed_from(self, end: int) -> int:
         """Where the log, which ends at ``end``, must still be read from to get all this back."""
@@ -263,22 +257,12 @@ class ShareStateShard:
 
     # What is there, for tests and for whoever shows it
 
+    def topic_ids(self) -> set[TopicId]:
+        return {key.topic_id for key in self._states}
+
     def snapshots(self) -> dict[SharePartitionKey, ShareSnapshot]:
-        """Every state as the snapshot that would be written of it, but for its epoch."""
-        return {
-            key: ShareSnapshot(
-                key,
-                state.snapshot_epoch,
-                state.state_epoch,
-                state.leader_epoch,
-                state.start_offset,
-                state.delivery_complete_count,
-                state.created_ms,
-                state.written_ms,
-                tuple(state.batches),
-            )
-            for key, state in self._states.items()
-        }
+        """Every state, as the snapshot it amounts to."""
+        return {key: _snapshot(key, state) for key, state in self._states.items()}
 
     def check(self) -> None:
         """Raise ``BrokenInvariant`` unless every state is sound."""
@@ -287,6 +271,20 @@ class ShareStateShard:
             first = next(iter(state.batches), None)
             if first is not None and first.start < state.start_offset:
                 raise BrokenInvariant(f"{key} starts at {state.start_offset} and knows of {first}")
+
+
+def _snapshot(key: SharePartitionKey, state: _State) -> ShareSnapshot:
+    return ShareSnapshot(
+        key,
+        state.snapshot_epoch,
+        state.state_epoch,
+        state.leader_epoch,
+        state.start_offset,
+        state.delivery_complete_count,
+        state.created_ms,
+        state.written_ms,
+        tuple(state.batches),
+    )
 
 
 def _update(state: _State, fact: ShareUpdate) -> None:

@@ -1,0 +1,171 @@
+"""Share state, for handlers and persisters: which partition of ``__share_group_state`` keeps a key, and its owner.
+
+A key belongs to the partition that Java's hash of its text falls on, and must be found there by every broker to come:
+the topic's partition count is fixed when it is made, which is when state is first to be kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from leaselog.broker.group_coordinator import coordinator_partition
+from leaselog.broker.partition import Partition
+from leaselog.broker.share_coordinator_owner import ShareStateOwner
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.coordination.cluster_names import SHARE_STATE_TOPIC
+from leaselog.coordination.share_state_commands import DropTopicState, KeyedCommand, ShareStateAnswer
+from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.coordination.share_state_shard import ShareStateLimits
+from leaselog.model import ErrorCode, Refused
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+    from leaselog.broker.config import BrokerConfig
+
+__all__ = ["ShareCoordinator", "share_state_limits"]
+
+log = StructuredLog("share state")
+
+NOT_HERE = Refused(ErrorCode.NOT_COORDINATOR)
+
+
+@lru_cache(8192)
+def _place(key: SharePartitionKey, count: int) -> int:
+    return coordinator_partition(str(key), count)
+
+
+class ShareCoordinator:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._owners: dict[int, ShareStateOwner] = {}
+        self._limits = share_state_limits(broker.config)
+        self._is_stopped = False
+
+    async def start(self) -> None:
+        """Loads all state there is, and drops what is about topics that a crash kept it from dropping."""
+        for owner in self._all_owners():
+            await owner.loaded()
+        self._drop_lost_topics()
+
+    def stop(self) -> None:
+        """Writes what is decided; who waits is refused, so that connections can end."""
+        self._is_stopped = True
+        for owner in self._owners.values():
+            owner.stop()
+
+    # -- asking ---------------------------------------------------------------------------------------------
+
+    def ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
+        """Decided now, answered when it is safe, with the kind of answer that belongs to the command.
+
+        NOT_COORDINATOR while there is no topic to keep it in.
+        """
+        owner = self._owner_of(command.key)
+        if owner is None:
+            answer: asyncio.Future[ShareStateAnswer] = asyncio.get_running_loop().create_future()
+            answer.set_result(NOT_HERE)
+            return answer
+        return owner.ask(command, exists=self._exists(command.key))
+
+    async def ready(self, key: SharePartitionKey) -> Refused | None:
+        """Makes the topic if it is not there, and waits until the key's owner has loaded."""
+        made = await self._broker.cluster.ensure_topic(SHARE_STATE_TOPIC)
+        if isinstance(made, Refused):
+            return made
+        owner = self._owner_of(key)
+        if owner is None:
+            return NOT_HERE
+        await owner.loaded()
+        return None
+
+    def topic_deleted(self, name: str) -> None:
+        """Forgets what groups had to say about it. Nobody waits for that: what a crash leaves is dropped at the
+        next start."""
+        if name == SHARE_STATE_TOPIC:
+            owners, self._owners = self._owners, {}
+            for owner in owners.values():
+                owner.stop()
+        self._drop_lost_topics()
+
+    def key_count(self) -> int:
+        """Share partitions whose state is kept here."""
+        return sum(owner.key_count() for owner in self._owners.values())
+
+    # -- upkeep ---------------------------------------------------------------------------------------------
+
+    async def keep_house(self, prune_s: float, cold_s: float) -> None:
+        """Snapshots what has long had none, and prunes, each in its own time, until cancelled."""
+        loop = asyncio.get_running_loop()
+        next_cold, next_prune = loop.time() + cold_s, loop.time() + prune_s
+        while True:
+            await asyncio.sleep(max(0.0, min(next_cold, next_prune) - loop.time()))
+            if loop.time() >= next_cold:
+                next_cold = loop.time() + cold_s
+                await self.snapshot_cold()
+            if loop.time() >= next_prune:
+                next_prune = loop.time() + prune_s
+                self.prune()
+
+    async def snapshot_cold(self) -> None:
+        for owner in self._all_owners():
+            await owner.snapshot_cold()
+
+    def prune(self) -> None:
+        """Lets go of what nobody needs to read again; the space is given back by the next retention check."""
+        moved = [owner.partition.name for owner in self._all_owners() if owner.prune()]
+        if not moved:
+            return
+        try:
+            self._broker.logs.checkpoint_starts()
+        except OSError as error:
+            # It is written down again with the next checkpoint. Until then a crash means to read more.
+            log.error("where the logs start cannot be written down", failure=error)
+
+    # -- owners ---------------------------------------------------------------------------------------------
+
+    def _exists(self, key: SharePartitionKey) -> bool:
+        topic = self._broker.cluster.topic_by_id(key.topic_id)
+        return topic is not None and 0 <= key.partition < topic.partition_count
+
+    def _drop_lost_topics(self) -> None:
+        for owner in self._all_owners():
+            for topic_id in owner.topic_ids():
+                if self._broker.cluster.topic_by_id(topic_id) is None:
+                    owner.ask(DropTopicState(topic_id))
+
+    def _partition_count(self) -> int:
+        """As the cluster has it: some of them may not be open yet."""
+        topic = self._broker.cluster.topic(SHARE_STATE_TOPIC)
+        return 0 if topic is None else topic.partition_count
+
+    def _owner_of(self, key: SharePartitionKey) -> ShareStateOwner | None:
+        count = self._partition_count()
+        return self._owner(_place(key, count)) if count else None
+
+    def _all_owners(self) -> list[ShareStateOwner]:
+        return [owner for i in range(self._partition_count()) if (owner := self._owner(i)) is not None]
+
+    def _owner(self, index: int) -> ShareStateOwner | None:
+        """The owner of the partition as it is now; a topic that was made anew gets new owners."""
+        partition = self._broker.logs.partition(SHARE_STATE_TOPIC, index)
+        if partition is None or self._is_stopped:
+            return None
+        owner = self._owners.get(index)
+        if owner is None or owner.partition is not partition:
+            if owner is not None:
+                owner.stop()
+            owner = self._owners[index] = self._new_owner(partition)
+            owner.load()
+        return owner
+
+    def _new_owner(self, partition: Partition) -> ShareStateOwner:
+        return ShareStateOwner(partition, self._limits, now_ms=self._broker.now_ms)
+
+
+def share_state_limits(config: BrokerConfig) -> ShareStateLimits:
+    return ShareStateLimits(
+        snapshot_update_records_per_snapshot=config.share_coordinator_snapshot_update_records_per_snapshot,
+        cold_partition_snapshot_interval_ms=config.share_coordinator_cold_partition_snapshot_interval_ms,
+    )

@@ -1,0 +1,314 @@
+"""The owner of one partition of ``__share_group_state``: runs its shard against its log.
+
+A command is decided and its facts are replayed at once. All facts of one turn of the event loop, whoever asked and
+about whichever share partition, go into the log together at the end of the turn: one append and, since the flusher
+takes whatever is there, one sync. Nobody waits for a timer. Answers go out when everything decided so far is safe, so
+nobody is told of what a crash could still take back.
+
+If a write fails the shard is ahead of the log: it is thrown away, whoever waits is refused, and a new one is read
+from the log. The same happens at the start, and again when the topic was deleted and made anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from leaselog.broker.partition import Partition
+from leaselog.broker.share_coordinator_load import LoadStep, load_steps
+from leaselog.broker.share_records import encode_share_fact
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand
+from leaselog.coordination.share_state_facts import ShareFact
+from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
+from leaselog.log import Appended, AppendRefused, Origin
+from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
+from leaselog.wire.record_batch import HEADER_BYTES
+from leaselog.wire.records import Record, build_batch
+
+__all__ = ["ShareStateOwner"]
+
+#: what the length, offset and timestamp of a record take at most
+RECORD_OVERHEAD_BYTES = 32
+#: what one stretch of offsets takes in a record
+STATE_BATCH_BYTES = 20
+#: answers that are not out yet; past it commands are refused with an error that is tried again
+MAX_WAITING = 100_000
+#: snapshots of cold keys written before other work gets its turn
+COLD_STEP = 256
+
+log = StructuredLog("share state")
+
+NOT_LOADED = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
+OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
+
+_Answer = asyncio.Future[ShareStateAnswer]
+_Promise = tuple[_Answer, ShareStateAnswer]
+
+
+@dataclass(slots=True)
+class _Turn:
+    """What this turn of the loop has decided."""
+
+    #: where the log ended when the turn's first fact was replayed
+    start: int
+    facts: list[ShareFact] = field(default_factory=list)
+    promises: list[_Promise] = field(default_factory=list)
+
+
+class ShareStateOwner:
+    def __init__(self, partition: Partition, limits: ShareStateLimits, *, now_ms: Callable[[], int]) -> None:
+        self.partition = partition
+        self._limits = limits
+        self._now_ms = now_ms
+        self._shard: ShareStateShard | None = None
+        self._loading: asyncio.Task[None] | None = None
+        self._turn: _Turn | None = None
+        #: appended and not known to be safe, with what is promised for then, in order
+        self._writes: dict[asyncio.Future[Appended | AppendRefused], list[_Promise]] = {}
+        self._waiting_count = 0
+        self._pruned_to = 0
+        self._is_stopped = False
+
+    # -- what others ask ------------------------------------------------------------------------------------
+
+    def ask(self, command: ShareStateCommand, *, exists: bool = True) -> _Answer:
+        """Decides the command now; the answer comes when it is safe. ``exists``: the cluster has the partition."""
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        if self._is_stopped or self._shard is None:
+            answer.set_result(STOPPED if self._is_stopped else NOT_LOADED)
+            return answer
+        if self._waiting_count >= MAX_WAITING:
+            answer.set_result(OVERLOADED)
+            return answer
+        now_ms = self._now_ms()
+        try:
+            outcome = self._shard.handle(command, now_ms, exists=exists)
+            self._decided(outcome.facts)
+        except BrokenInvariant as broken:
+            answer.set_result(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._broken(f"{command!r:.500}", broken)
+            return answer
+        self._promise(answer, outcome.answer)
+        return answer
+
+    def load(self) -> None:
+        """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
+        fits = (self._batch_bytes_max() - 1024) // STATE_BATCH_BYTES
+        shard = ShareStateShard(
+            replace(self._limits, batches_max=max(1, min(self._limits.batches_max, fits)))
+        )
+        steps = load_steps(self.partition)
+        try:
+            _replay(shard, next(steps, []))
+            second = next(steps, None)
+            if second is None:
+                return self._loaded(shard)
+            _replay(shard, second)
+        except BrokenInvariant as broken:
+            return self._cannot_load(broken)
+        self._loading = asyncio.get_running_loop().create_task(self._load_rest(shard, steps))
+        return None
+
+    async def loaded(self) -> None:
+        """Returns when a load that is under way is done."""
+        if self._loading is not None:
+            await asyncio.wait([self._loading])
+
+    def stop(self) -> None:
+        """Writes what is decided, refuses whoever waits, and everybody from now on."""
+        if self._turn is not None:
+            self._write_turn()
+        self._is_stopped = True
+        if self._loading is not None:
+            self._loading.cancel()
+        self._abandon(STOPPED)
+
+    def topic_ids(self) -> set[TopicId]:
+        """Of all topics it knows something about."""
+        return set() if self._shard is None else self._shard.topic_ids()
+
+    def key_count(self) -> int:
+        return 0 if self._shard is None else len(self._shard)
+
+    # -- keeping the log short ------------------------------------------------------------------------------
+
+    async def snapshot_cold(self) -> None:
+        """Writes anew what has not been for long, so that `prune` gets past it."""
+        shard = self._shard
+        if shard is None:
+            return
+        cold = shard.cold_keys(self._now_ms())
+        for at in range(0, len(cold), COLD_STEP):
+            if self._shard is not shard:
+                return
+            now_ms = self._now_ms()
+            again = (shard.snapshot_again(key, now_ms) for key in cold[at : at + COLD_STEP])
+            self._decided([snapshot for snapshot in again if snapshot is not None])
+            await asyncio.sleep(0)
+
+    def prune(self) -> bool:
+        """Lets go of the log's beginning as far as nothing there is needed; whether it moved.
+
+        Never past what is on disk: what takes the place of the old must not be lost after it.
+        """
+        partition_log = self.partition.log
+        if self._shard is None or self._turn is not None or partition_log.failure is not None:
+            return False
+        before = min(self._shard.needed_from(partition_log.end_offset), partition_log.durable_end)
+        if before <= max(self._pruned_to, partition_log.start_offset):
+            return False
+        outcome = partition_log.delete_records(before)
+        if isinstance(outcome, Refused):
+            log.error("share state cannot be pruned", partition=self.partition.name, why=outcome.message)
+            return False
+        self._pruned_to = before
+        log.info("share state pruned", partition=self.partition.name, start=outcome)
+        return True
+
+    # -- running --------------------------------------------------------------------------------------------
+
+    def _decided(self, facts: Iterable[ShareFact]) -> None:
+        """Replays them, and sees to it that they are written when the turn ends."""
+        shard = self._shard
+        assert shard is not None
+        for fact in facts:
+            turn = self._turn
+            if turn is None:
+                turn = self._turn = _Turn(self.partition.log.end_offset)
+                asyncio.get_running_loop().call_soon(self._write_turn)
+            shard.replay(fact, turn.start + len(turn.facts))
+            turn.facts.append(fact)
+
+    def _promise(self, answer: _Answer, what: ShareStateAnswer) -> None:
+        """The answer goes out behind everything decided before it."""
+        self._waiting_count += 1
+        if self._turn is not None:
+            self._turn.promises.append((answer, what))
+        elif self._writes:
+            next(reversed(self._writes.values())).append((answer, what))
+        else:
+            self._keep([(answer, what)])
+
+    def _write_turn(self) -> None:
+        turn, self._turn = self._turn, None
+        if turn is None:
+            return
+        if self.partition.log.end_offset != turn.start and self.partition.log.failure is None:
+            # Somebody else wrote to the topic: what was replayed is not where the shard believes it to be.
+            self._refuse(turn.promises, OVERLOADED)
+            self._broken("a write", BrokenInvariant(f"the log has moved on from {turn.start}"))
+            return
+        now_ms = self._now_ms()
+        writes = [
+            self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)
+            for batch in self._batches(turn.facts, now_ms)
+        ]
+        for write in writes:
+            self._writes[write] = []
+        self._writes[writes[-1]] = turn.promises
+        for write in writes:
+            if write.done():
+                self._written(write)
+            else:
+                write.add_done_callback(self._written)
+
+    def _batches(self, facts: Iterable[ShareFact], now_ms: int) -> Iterator[bytearray]:
+        """Facts as batches that the topic takes. A turn of more than one is not atomic; each fact stands alone."""
+        limit_bytes = self._batch_bytes_max()
+        records: list[Record] = []
+        size_bytes = HEADER_BYTES
+        for fact in facts:
+            record = encode_share_fact(fact, now_ms)
+            more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
+            if records and size_bytes + more_bytes > limit_bytes:
+                yield build_batch(records)
+                records, size_bytes = [], HEADER_BYTES
+            records.append(record)
+            size_bytes += more_bytes
+        if records:
+            yield build_batch(records)
+
+    def _batch_bytes_max(self) -> int:
+        return self.partition.log.config.max_message_bytes
+
+    def _written(self, write: asyncio.Future[Appended | AppendRefused]) -> None:
+        promises = self._writes.pop(write, None)
+        if promises is None:
+            return  # the shard it was for is no more
+        outcome = write.result()
+        if isinstance(outcome, Appended):
+            self._keep(promises)
+            return
+        log.error("a write of share state failed", partition=self.partition.name, error=outcome.code.name)
+        refusal = Refused(_told(outcome.code))
+        self._refuse(promises, refusal)
+        self._abandon(refusal)
+        if not self._is_stopped and not self.partition.is_deleted:
+            self.load()
+
+    def _keep(self, promises: list[_Promise]) -> None:
+        self._waiting_count -= len(promises)
+        for answer, what in promises:
+            if not answer.done():
+                answer.set_result(what)
+
+    def _refuse(self, promises: list[_Promise], refusal: Refused) -> None:
+        self._keep([(answer, refusal) for answer, _ in promises])
+
+    def _abandon(self, refusal: Refused) -> None:
+        """The shard is no more, and nobody is told that what is not safe yet went well."""
+        self._shard = None
+        turn, self._turn = self._turn, None
+        writes, self._writes = self._writes, {}
+        for promises in writes.values():
+            self._refuse(promises, refusal)
+        if turn is not None:
+            self._refuse(turn.promises, refusal)
+
+    def _broken(self, during: str, broken: BrokenInvariant) -> None:
+        log.error(
+            "share state is impossible, reading it anew",
+            partition=self.partition.name,
+            during=during,
+            why=broken,
+        )
+        self._abandon(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+        self.load()
+
+    # -- loading --------------------------------------------------------------------------------------------
+
+    async def _load_rest(self, shard: ShareStateShard, steps: Iterator[LoadStep]) -> None:
+        try:
+            for step in steps:
+                _replay(shard, step)
+                await asyncio.sleep(0)
+        except BrokenInvariant as broken:
+            return self._cannot_load(broken)
+        return self._loaded(shard)
+
+    def _cannot_load(self, broken: BrokenInvariant) -> None:
+        log.error("share state cannot be loaded", partition=self.partition.name, why=broken)
+        self._loading = None
+        self.stop()
+
+    def _loaded(self, shard: ShareStateShard) -> None:
+        self._loading = None
+        if not self._is_stopped:
+            self._shard = shard
+
+
+def _replay(shard: ShareStateShard, step: LoadStep) -> None:
+    for offset, fact in step:
+        shard.replay(fact, offset)
+
+
+def _told(code: ErrorCode) -> ErrorCode:
+    """What the leaders are told of a failed write: something that makes them look for the coordinator again."""
+    if code in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
+        return ErrorCode.NOT_COORDINATOR
+    if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
+        return ErrorCode.UNKNOWN_SERVER_ERROR
+    return ErrorCode.COORDINATOR_NOT_AVAILABLE

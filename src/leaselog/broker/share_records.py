@@ -1,0 +1,145 @@
+"""The facts of a share-state shard as records of ``__share_group_state``, byte for byte as Apache Kafka 4 writes them.
+
+A key is its type (0 snapshot, 1 update) and its body; a value is its version and its body. A tombstone always has the
+key of a snapshot, whatever was written last. Kafka's stretches of offsets name their last offset, ours end behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from struct import Struct
+from struct import error as StructError  # noqa: N812 - struct spells it like a module
+
+from leaselog.coordination.share_state_batches import StateBatch
+from leaselog.coordination.share_state_facts import (
+    ShareDropped,
+    ShareFact,
+    SharePartitionKey,
+    ShareSnapshot,
+    ShareUpdate,
+)
+from leaselog.model import GroupId, TopicId
+from leaselog.wire.codec import decode, encode
+from leaselog.wire.errors import BadValue, Truncated
+from leaselog.wire.messages import share_records as kafka
+from leaselog.wire.records import Record
+
+__all__ = ["decode_share_fact", "encode_share_fact"]
+
+_SNAPSHOT_KEY, _UPDATE_KEY = 0, 1
+_VERSION = 0
+_SHORT = Struct(">h")
+_VERSION_BYTES = _SHORT.pack(_VERSION)
+#: keys are written again and again
+_KEYS_REMEMBERED = 8192
+
+
+def encode_share_fact(fact: ShareFact, now_ms: int) -> Record:
+    match fact:
+        case ShareSnapshot(key):
+            value = _VERSION_BYTES + encode(_snapshot_value(fact), _VERSION)
+            return Record(_key_bytes(_SNAPSHOT_KEY, key), value, timestamp_ms=now_ms)
+        case ShareUpdate(key):
+            value = _VERSION_BYTES + encode(_update_value(fact), _VERSION)
+            return Record(_key_bytes(_UPDATE_KEY, key), value, timestamp_ms=now_ms)
+        case ShareDropped(key):
+            return Record(_key_bytes(_SNAPSHOT_KEY, key), None, timestamp_ms=now_ms)
+
+
+def decode_share_fact(record: Record) -> ShareFact | None:
+    """What the record says; None if it is of a type unknown here. Raises ``DecodeError`` if it is malformed."""
+    if record.key is None:
+        raise BadValue(f"a record without a key at offset {record.offset}")
+    kind = _prefix(record.key)
+    if kind not in (_SNAPSHOT_KEY, _UPDATE_KEY):
+        return None
+    key = _decode_key(record.key)
+    if record.value is None:
+        return ShareDropped(key)
+    version = _prefix(record.value)
+    if version != _VERSION:
+        raise BadValue(f"share state version {version}, known is {_VERSION}")
+    if kind == _SNAPSHOT_KEY:
+        return _snapshot(key, decode(kafka.ShareSnapshotValue, _VERSION, record.value, _SHORT.size))
+    return _update(key, decode(kafka.ShareUpdateValue, _VERSION, record.value, _SHORT.size))
+
+
+@lru_cache(_KEYS_REMEMBERED)
+def _key_bytes(kind: int, key: SharePartitionKey) -> bytes:
+    body = kafka.ShareSnapshotKey(group_id=key.group_id, topic_id=key.topic_id, partition=key.partition)
+    return _SHORT.pack(kind) + encode(body, 0)  # an update's is the same
+
+
+def _decode_key(data: bytes) -> SharePartitionKey:
+    body = decode(kafka.ShareSnapshotKey, 0, data, _SHORT.size)
+    return SharePartitionKey(GroupId(body.group_id), TopicId(body.topic_id), body.partition)
+
+
+def _prefix(data: bytes) -> int:
+    try:
+        return int(_SHORT.unpack_from(data)[0])
+    except StructError as short:
+        raise Truncated(f"{len(data)} bytes where a version should be") from short
+
+
+def _snapshot_value(fact: ShareSnapshot) -> kafka.ShareSnapshotValue:
+    return kafka.ShareSnapshotValue(
+        snapshot_epoch=fact.snapshot_epoch,
+        state_epoch=fact.state_epoch,
+        leader_epoch=fact.leader_epoch,
+        start_offset=fact.start_offset,
+        delivery_complete_count=fact.delivery_complete_count,
+        create_timestamp=fact.created_ms,
+        write_timestamp=fact.written_ms,
+        state_batches=_batch_values(fact.batches),
+    )
+
+
+def _update_value(fact: ShareUpdate) -> kafka.ShareUpdateValue:
+    return kafka.ShareUpdateValue(
+        snapshot_epoch=fact.snapshot_epoch,
+        leader_epoch=fact.leader_epoch,
+        start_offset=fact.start_offset,
+        delivery_complete_count=fact.delivery_complete_count,
+        state_batches=_batch_values(fact.batches),
+    )
+
+
+def _batch_values(batches: Iterable[StateBatch]) -> list[kafka.StateBatch]:
+    return [
+        kafka.StateBatch(first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count)
+        for start, end, state, count in batches
+    ]
+
+
+def _snapshot(key: SharePartitionKey, value: kafka.ShareSnapshotValue) -> ShareSnapshot:
+    return ShareSnapshot(
+        key,
+        value.snapshot_epoch,
+        value.state_epoch,
+        value.leader_epoch,
+        value.start_offset,
+        value.delivery_complete_count,
+        value.create_timestamp,
+        value.write_timestamp,
+        _batches(value.state_batches),
+    )
+
+
+def _update(key: SharePartitionKey, value: kafka.ShareUpdateValue) -> ShareUpdate:
+    return ShareUpdate(
+        key,
+        value.snapshot_epoch,
+        value.leader_epoch,
+        value.start_offset,
+        value.delivery_complete_count,
+        _batches(value.state_batches),
+    )
+
+
+def _batches(values: Iterable[kafka.StateBatch]) -> tuple[StateBatch, ...]:
+    return tuple(
+        StateBatch(value.first_offset, value.last_offset + 1, value.delivery_state, value.delivery_count)
+        for value in values
+    )
