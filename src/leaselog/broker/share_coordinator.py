@@ -28,7 +28,8 @@ __all__ = ["ShareCoordinator", "share_state_limits"]
 
 log = StructuredLog("share state")
 
-NOT_HERE = Refused(ErrorCode.NOT_COORDINATOR)
+NOT_HERE = Refused(ErrorCode.NOT_COORDINATOR, "This is not the correct coordinator.")
+NEGATIVE = Refused(ErrorCode.INVALID_REQUEST, "The partition id cannot be a negative number.")
 
 
 @lru_cache(8192)
@@ -63,9 +64,9 @@ class ShareCoordinator:
         NOT_COORDINATOR while there is no topic to keep it in.
         """
         owner = self._owner_of(command.key)
-        if owner is None:
+        if owner is None or command.key.partition < 0:
             answer: asyncio.Future[ShareStateAnswer] = asyncio.get_running_loop().create_future()
-            answer.set_result(NOT_HERE)
+            answer.set_result(NOT_HERE if owner is None else NEGATIVE)
             return answer
         return owner.ask(command, exists=self._exists(command.key))
 

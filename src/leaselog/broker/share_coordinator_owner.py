@@ -40,8 +40,10 @@ COLD_STEP = 256
 
 log = StructuredLog("share state")
 
-NOT_LOADED = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
+NOT_LOADED = Refused(
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The coordinator is loading and hence can't process requests."
+)
+STOPPED = Refused(ErrorCode.NOT_COORDINATOR, "This is not the correct coordinator.")
 OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
 
 _Answer = asyncio.Future[ShareStateAnswer]

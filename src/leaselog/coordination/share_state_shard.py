@@ -41,6 +41,15 @@ from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
 __all__ = ["ShareStateLimits", "ShareStateShard"]
 
 
+#: Kafka's words
+_WORDS = {
+    ErrorCode.FENCED_LEADER_EPOCH: "The leader epoch in the request is older than the epoch on the broker.",
+    ErrorCode.FENCED_STATE_EPOCH: "The share coordinator rejected the request because the share-group state epoch "
+    "did not match.",
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ShareStateLimits:
     """Kafka's settings of these names, with its defaults, and a bound of our own at the end."""
@@ -64,6 +73,10 @@ class _State:
     batches: StateBatches
     #: where the log must still be read from for this key
     snapshot_at: int
+    #: the highest epochs seen since the key came to be: a new beginning writes lower ones, and opens no old door
+    state_fence: int
+    leader_fence: int
+    #: since the last snapshot, of whatever kind
     updates: int = 0
 
     @property
@@ -84,17 +97,7 @@ class ShareStateShard:
         """Make it so; ``offset`` is the record's. The same whether it was written just now or is read back."""
         match fact:
             case ShareSnapshot():
-                self._states[fact.key] = _State(
-                    fact.snapshot_epoch,
-                    fact.state_epoch,
-                    fact.leader_epoch,
-                    fact.start_offset,
-                    fact.delivery_complete_count,
-                    fact.created_ms,
-                    fact.written_ms,
-                    StateBatches(fact.batches),
-                    offset,
-                )
+                self._states[fact.key] = _restored(fact, offset, self._states.get(fact.key))
             case ShareUpdate(key):
                 # The snapshot may have been cut off with a tombstone still to come.
                 state = self._states.get(key)
@@ -131,7 +134,7 @@ class ShareStateShard:
 
     def _initialize(self, ask: InitializeState, now_ms: int, exists: bool) -> ShareStateOutcome:
         state = self._states.get(ask.key)
-        if state is not None and NO_EPOCH != ask.state_epoch < state.state_epoch:
+        if state is not None and NO_EPOCH != ask.state_epoch < state.state_fence:
             return _refused(ErrorCode.FENCED_STATE_EPOCH)
         if not exists:
             return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -141,7 +144,7 @@ class ShareStateShard:
             state_epoch=ask.state_epoch,
             leader_epoch=0,
             start_offset=ask.start_offset,
-            delivery_complete_count=NO_COUNT,
+            delivery_complete_count=NO_COUNT if ask.start_offset == NO_OFFSET else 0,
             created_ms=now_ms,
             written_ms=now_ms,
         )
@@ -151,9 +154,9 @@ class ShareStateShard:
         state = self._states.get(ask.key)
         if state is None:
             return _uninitialized("Write")
-        if NO_EPOCH != ask.leader_epoch < state.leader_epoch:
+        if NO_EPOCH != ask.leader_epoch < state.leader_fence:
             return _refused(ErrorCode.FENCED_LEADER_EPOCH)
-        if NO_EPOCH != ask.state_epoch < state.state_epoch:
+        if NO_EPOCH != ask.state_epoch < state.state_fence:
             return _refused(ErrorCode.FENCED_STATE_EPOCH)
         if not exists:
             return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -172,12 +175,12 @@ class ShareStateShard:
         state = self._states.get(ask.key)
         if state is None:
             return _uninitialized("Read")
-        if NO_EPOCH != ask.leader_epoch < state.leader_epoch:
+        if NO_EPOCH != ask.leader_epoch < state.leader_fence:
             return _refused(ErrorCode.FENCED_LEADER_EPOCH)
         if not exists:
             return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         answer = StateRead(state.state_epoch, state.start_offset, tuple(state.batches))
-        if ask.leader_epoch in (NO_EPOCH, state.leader_epoch):
+        if ask.leader_epoch in (NO_EPOCH, state.leader_fence):
             return ShareStateOutcome(answer)
         update = ShareUpdate(
             ask.key,
@@ -225,7 +228,7 @@ class ShareStateShard:
     def _summarize(self, ask: SummarizeState, exists: bool) -> ShareSummary | Refused:
         state = self._states.get(ask.key)
         if not exists:
-            return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _WORDS[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
         if state is None:
             return ShareSummary()
         return ShareSummary(
@@ -273,6 +276,22 @@ class ShareStateShard:
                 raise BrokenInvariant(f"{key} starts at {state.start_offset} and knows of {first}")
 
 
+def _restored(fact: ShareSnapshot, offset: int, before: _State | None) -> _State:
+    return _State(
+        fact.snapshot_epoch,
+        fact.state_epoch,
+        fact.leader_epoch,
+        fact.start_offset,
+        fact.delivery_complete_count,
+        fact.created_ms,
+        fact.written_ms,
+        StateBatches(fact.batches),
+        offset,
+        fact.state_epoch if before is None else max(fact.state_epoch, before.state_fence),
+        fact.leader_epoch if before is None else max(fact.leader_epoch, before.leader_fence),
+    )
+
+
 def _snapshot(key: SharePartitionKey, state: _State) -> ShareSnapshot:
     return ShareSnapshot(
         key,
@@ -288,7 +307,8 @@ def _snapshot(key: SharePartitionKey, state: _State) -> ShareSnapshot:
 
 
 def _update(state: _State, fact: ShareUpdate) -> None:
-    state.leader_epoch = max(state.leader_epoch, fact.leader_epoch)
+    state.leader_epoch = fact.leader_epoch
+    state.leader_fence = max(state.leader_fence, fact.leader_epoch)
     state.delivery_complete_count = fact.delivery_complete_count
     state.batches.add(fact.batches)
     if fact.start_offset != NO_OFFSET:
@@ -307,7 +327,7 @@ def _with(batches: StateBatches, more: tuple[StateBatch, ...], start: int) -> tu
 
 
 def _refused(code: ErrorCode, message: str | None = None) -> ShareStateOutcome:
-    return ShareStateOutcome(Refused(code, message))
+    return ShareStateOutcome(Refused(code, message or _WORDS.get(code)))
 
 
 def _uninitialized(operation: str) -> ShareStateOutcome:

@@ -1,0 +1,59 @@
+"""ReadShareGroupState (key 84), version 0: what is known of the records of share partitions (KIP-932).
+
+- From a partition's leader to the share coordinator, before it hands out a record. Older leaders can write no more
+  once a newer one has read.
+- A partition that was never initialized is INVALID_REQUEST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from uuid import UUID
+
+from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.share_coordinator_requests import ask_each, error_of
+from leaselog.coordination.share_state_commands import ReadState, ShareStateAnswer, StateRead
+from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.wire.messages.read_share_group_state import (
+    PartitionData,
+    PartitionResult,
+    ReadShareGroupStateRequest,
+    ReadShareGroupStateResponse,
+    ReadStateResult,
+    StateBatch,
+)
+
+
+@serves(ReadShareGroupStateRequest, versions=(0, 0), kips="KIP-932")
+def read_share_group_state(
+    request: ReadShareGroupStateRequest, context: RequestContext
+) -> Awaitable[ReadShareGroupStateResponse]:
+    results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
+    return _respond(results)
+
+
+async def _respond(
+    results: Awaitable[list[tuple[UUID, list[PartitionResult]]]],
+) -> ReadShareGroupStateResponse:
+    return ReadShareGroupStateResponse(
+        results=[ReadStateResult(topic_id=topic, partitions=done) for topic, done in await results]
+    )
+
+
+def _command(key: SharePartitionKey, asked: PartitionData) -> ReadState:
+    return ReadState(key, asked.leader_epoch)
+
+
+def _result(partition: int, answer: ShareStateAnswer) -> PartitionResult:
+    code, message = error_of(answer)
+    if not isinstance(answer, StateRead):
+        return PartitionResult(partition=partition, error_code=code, error_message=message)
+    return PartitionResult(
+        partition=partition,
+        state_epoch=answer.state_epoch,
+        start_offset=answer.start_offset,
+        state_batches=[
+            StateBatch(first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count)
+            for start, end, state, count in answer.batches
+        ],
+    )
