@@ -1,0 +1,129 @@
+"""What may be asked of a share partition. Values only; each is answered by the machine at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import NewType
+
+from leaselog.model import MemberId, Span
+
+__all__ = [
+    "Acknowledge",
+    "AcknowledgeType",
+    "AcknowledgementBatch",
+    "Acquire",
+    "AcquireMode",
+    "ChangeLimits",
+    "Command",
+    "Expire",
+    "Limits",
+    "MoveLogStart",
+    "Persisted",
+    "ReleaseMember",
+    "WriteToken",
+]
+
+WriteToken = NewType("WriteToken", int)
+
+
+class AcquireMode(IntEnum):
+    """Kafka's ids (KIP-1206)."""
+
+    #: the limit is soft: what is new is taken up to the end of a log batch
+    BATCH_OPTIMIZED = 0
+    RECORD_LIMIT = 1
+
+
+class AcknowledgeType(IntEnum):
+    """Kafka's ids."""
+
+    #: the client found no record at the offset
+    GAP = 0
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    #: a fresh lease (KIP-1222)
+    RENEW = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the group's configuration says. Read at every command, so a change counts from the next one on."""
+
+    delivery_count_limit: int = 5
+    lock_duration_ms: int = 30_000
+    #: bounds the window from start to end, not the leases in it
+    max_record_locks: int = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Acquire:
+    """Lease records out of what was read from the log.
+
+    ``batches`` are the log's batches from ``fetch_offset`` on, ascending, none left out between the first and the
+    last: an offset in none of them is known to hold no record (compaction). Control batches may be left out.
+    """
+
+    member: MemberId
+    fetch_offset: int
+    batches: tuple[Span, ...]
+    max_records: int
+    #: the log's batches are grouped up to this size into one acquired range
+    batch_size: int = 500
+    mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
+    #: read_committed: records of aborted transactions among them, ascending
+    aborted: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgementBatch:
+    """Offsets in ``[start, end)``: one type for all of them or exactly one for each. See ``find_malformed``."""
+
+    start: int
+    end: int
+    types: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledge:
+    """All or nothing: the first record that may not be acknowledged refuses every batch."""
+
+    member: MemberId
+    batches: tuple[AcknowledgementBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseMember:
+    """The member's share session ended: what it holds is available again as if it had never been delivered."""
+
+    member: MemberId
+
+
+@dataclass(frozen=True, slots=True)
+class Expire:
+    """Look at the clock. Every command does that first; this one does nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Persisted:
+    """The outcome of a ``Persist``. Every token is answered once, in any order."""
+
+    token: WriteToken
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLogStart:
+    """The log begins at ``offset`` now (retention, DeleteRecords)."""
+
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLimits:
+    limits: Limits
+
+
+Command = Acquire | Acknowledge | ReleaseMember | Expire | Persisted | MoveLogStart | ChangeLimits

@@ -1,0 +1,77 @@
+"""What the machine asks its owner to do, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leaselog.model import Refused, Span
+from leaselog.share.commands import WriteToken
+from leaselog.share.persisted_state import StateBatch
+
+__all__ = [
+    "Acknowledged",
+    "Acquired",
+    "AcquiredRange",
+    "Answer",
+    "Done",
+    "Effect",
+    "Outcome",
+    "Persist",
+    "WakeFetchers",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Persist:
+    """Make this durable and come back with ``Persisted(token, ok)``. Writes of a partition keep their order."""
+
+    token: WriteToken
+    #: as it is before this write, which is what Apache Kafka stores; the coordinator drops batches below it
+    start_offset: int
+    #: records of the window that are through with if this write and those before it succeed (KIP-1226)
+    delivery_complete_count: int
+    batches: tuple[StateBatch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WakeFetchers:
+    """There may be something to acquire where there was nothing."""
+
+
+Effect = Persist | WakeFetchers
+
+
+@dataclass(frozen=True, slots=True)
+class AcquiredRange:
+    span: Span
+    #: with this delivery counted
+    delivery_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Acquired:
+    #: ascending, disjoint; empty when there was nothing to have
+    ranges: tuple[AcquiredRange, ...] = ()
+    record_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledged:
+    """Answer the client when the write of this token ends; at once when there is nothing to write."""
+
+    token: WriteToken | None
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """Nothing to say but that it happened."""
+
+
+Answer = Acquired | Acknowledged | Done | Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    #: also a refused command may find leases that have ended: effects are to be obeyed whatever the answer
+    answer: Answer
+    effects: tuple[Effect, ...] = ()

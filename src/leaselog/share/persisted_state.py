@@ -1,0 +1,36 @@
+"""The part of a share partition's state that outlives its leader, as the share coordinator keeps it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from leaselog.model import BrokenInvariant
+from leaselog.share.record_state import RecordState
+
+__all__ = ["NO_START_OFFSET", "ReadState", "StateBatch"]
+
+#: the group never had a start offset here: its reset policy decides
+NO_START_OFFSET = -1
+
+
+@dataclass(frozen=True, slots=True)
+class StateBatch:
+    """Records in ``[start, end)`` with one state and one delivery count. Never ACQUIRED: leases are not durable."""
+
+    start: int
+    end: int
+    state: RecordState
+    delivery_count: int
+
+    def __post_init__(self) -> None:
+        if self.state is RecordState.ACQUIRED or self.start >= self.end:
+            raise BrokenInvariant(f"{self} cannot be persisted")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadState:
+    """What the persister has. Offsets between batches were never recorded: leased or unread when the leader ended."""
+
+    start_offset: int = NO_START_OFFSET
+    #: ascending, disjoint
+    batches: tuple[StateBatch, ...] = ()

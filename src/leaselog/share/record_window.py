@@ -1,0 +1,225 @@
+"""The window with its books: the runs, where records wait, when leases end, and how many are in which state.
+
+The one place where a record changes. Every change goes through ``rewrite``, ``append`` or ``trim``, which check it
+against the table of legal moves and keep the books, so no rule above has to remember to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from leaselog.model import BrokenInvariant, MemberId
+from leaselog.share.acknowledging import is_hole
+from leaselog.share.available import Available, Taker
+from leaselog.share.deadlines import Deadlines
+from leaselog.share.inflight import Cell, InFlight, Run
+from leaselog.share.record_state import TERMINAL, RecordState, is_legal
+
+__all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable"]
+
+#: no record at this offset of the log
+HOLE = Cell(RecordState.ARCHIVED, 0)
+#: in the window, never delivered as far as is known
+UNREAD = Cell(RecordState.AVAILABLE, 0)
+
+#: below this many stale entries a heap is not worth rebuilding
+_SLACK = 64
+
+
+def is_acquirable(cell: Cell) -> bool:
+    """May a member take this record now? A rule that holds records back (a time, another record) belongs here."""
+    return cell.state is RecordState.AVAILABLE and cell.write is None and cell.deadline_ms is None
+
+
+class RecordWindow:
+    __slots__ = (
+        "_available",
+        "_counts",
+        "_deadlines",
+        "_held",
+        "_runs",
+        "became_available",
+        "hole_count",
+        "pending_complete_count",
+    )
+
+    def __init__(self, start: int) -> None:
+        self._runs = InFlight(start)
+        self._available = Available(self._runs, is_acquirable)
+        self._deadlines = Deadlines()
+        #: records of the window by state
+        self._counts = [0] * len(RecordState)
+        #: ACQUIRED records by member; no zeros
+        self._held: dict[MemberId, int] = {}
+        #: offsets of the window without a record
+        self.hole_count = 0
+        #: records that a write in flight is to make terminal
+        self.pending_complete_count = 0
+        #: set whenever a record becomes acquirable; whoever wakes the fetchers clears it
+        self.became_available = False
+
+    @property
+    def start(self) -> int:
+        return self._runs.start
+
+    @property
+    def end(self) -> int:
+        return self._runs.end
+
+    @property
+    def run_count(self) -> int:
+        return self._runs.run_count
+
+    @property
+    def in_flight(self) -> int:
+        """The size of the window that counts against its bound: all but what the log does not have."""
+        return self.end - self.start - self.hole_count
+
+    @property
+    def complete_count(self) -> int:
+        """Records of the window that are through, acknowledged or archived (and holes, which nobody waits for)."""
+        return self._counts[RecordState.ACKNOWLEDGED] + self._counts[RecordState.ARCHIVED]
+
+    def count(self, state: RecordState) -> int:
+        return self._counts[state]
+
+    def held_by(self, member: MemberId) -> int:
+        return self._held.get(member, 0)
+
+    def members(self) -> tuple[MemberId, ...]:
+        return tuple(self._held)
+
+    def runs(self, start: int, end: int) -> list[Run]:
+        """The runs of the part of ``[start, end)`` that lies in the window."""
+        return self._runs.runs(max(start, self.start), min(end, self.end))
+
+    def first_available(self) -> int | None:
+        return self._available.first()
+
+    def take_available(self, start: int, end: int) -> Taker:
+        return self._available.take(start, end)
+
+    def rewrite(self, start: int, end: int, decide: Callable[[Cell], Cell]) -> list[Run]:
+        """Let ``decide`` say what becomes of each run in the range, and get those that changed, as they are now."""
+        start, end = max(start, self.start), min(end, self.end)
+        changed: list[Run] = []
+        pieces: list[tuple[int, Cell]] = []
+        last: Cell | None = None
+        for low, high, old in self._runs.runs(start, end):
+            new = decide(old)
+            pieces.append((low, new))
+            last = old
+            if new is not old and new != old:
+                self._move(high - low, old, new)
+                changed.append((low, high, new))
+                if is_acquirable(new):
+                    self._now_available(low)
+        if changed and last is not None:
+            self._runs.splice(start, end, pieces)
+            if is_acquirable(last) and end < self.end:
+                self._available.push(end)  # the rest of a run that was cut in two
+            self._bound_garbage()
+        return changed
+
+    def append(self, end: int, cell: Cell) -> None:
+        """Take the records from the window's end up to ``end`` in."""
+        start = self.end
+        if end <= start:
+            return
+        self._runs.append(end, cell)
+        self._enter(end - start, cell)
+        if is_acquirable(cell):
+            self._now_available(start)
+
+    def trim(self, start: int) -> None:
+        """Forget all records below ``start``, whatever their state."""
+        for low, high, cell in self.runs(self.start, start):
+            self._leave(high - low, cell)
+        self._runs.trim(max(start, self.start))
+        if self.start < self.end and is_acquirable(self._runs.first()):
+            self._available.push(self.start)
+
+    def advance(self) -> None:
+        """Move the start over what is terminal and known to be safe: no write about it is in flight."""
+        runs = self._runs
+        while runs.start < runs.end:
+            cell = runs.first()
+            if cell.state not in TERMINAL or cell.write is not None:
+                return
+            self._leave(runs.first_run_end() - runs.start, cell)
+            runs.trim(runs.first_run_end())
+
+    def lease(self, start: int, end: int, deadline_ms: int) -> None:
+        """Leases in this range end at that time; say so after every rewrite that gave any."""
+        self._deadlines.push(deadline_ms, start, end)
+
+    def next_deadline_ms(self) -> int | None:
+        return self._deadlines.next_ms(self.start)
+
+    def pop_due(self, now_ms: int) -> tuple[int, int] | None:
+        return self._deadlines.pop_due(now_ms)
+
+    def _now_available(self, start: int) -> None:
+        self._available.push(start)
+        self.became_available = True
+
+    def _move(self, count: int, old: Cell, new: Cell) -> None:
+        if old.state is not new.state and not is_legal(old.state, new.state):
+            raise BrokenInvariant(f"{count} records would go from {old} to {new}")
+        self._leave(count, old)
+        self._enter(count, new)
+
+    def _enter(self, count: int, cell: Cell) -> None:
+        self._counts[cell.state] += count
+        if cell.state is RecordState.ACQUIRED:
+            if cell.holder is None or cell.deadline_ms is None:
+                raise BrokenInvariant(f"{cell} is leased to nobody or for ever")
+            self._held[cell.holder] = self._held.get(cell.holder, 0) + count
+            if cell.target in TERMINAL:
+                self.pending_complete_count += count
+        elif is_hole(cell):
+            self.hole_count += count
+
+    def _leave(self, count: int, cell: Cell) -> None:
+        self._counts[cell.state] -= count
+        if cell.state is RecordState.ACQUIRED and cell.holder is not None:
+            left = self._held[cell.holder] - count
+            if left:
+                self._held[cell.holder] = left
+            else:
+                del self._held[cell.holder]
+            if cell.target in TERMINAL:
+                self.pending_complete_count -= count
+        elif is_hole(cell):
+            self.hole_count -= count
+
+    def _bound_garbage(self) -> None:
+        bound = 2 * self.run_count + _SLACK
+        if len(self._available) > bound:
+            self._available.rebuild(low for low, _, cell in self._runs if is_acquirable(cell))
+        if len(self._deadlines) > bound:
+            self._deadlines.rebuild(
+                (cell.deadline_ms, low, high)
+                for low, high, cell in self._runs
+                if cell.state is RecordState.ACQUIRED and cell.deadline_ms is not None
+            )
+
+    def verify(self) -> None:
+        """Count everything again. For tests: it walks the whole window."""
+        counts, held, holes, pending = [0] * len(RecordState), dict[MemberId, int](), 0, 0
+        at, before, first = self.start, None, None
+        for low, high, cell in self._runs:
+            if low != at or high <= low or cell == before:
+                raise BrokenInvariant(f"run [{low}, {high}) {cell} after {at} {before}")
+            counts[cell.state] += high - low
+            if cell.holder is not None:
+                held[cell.holder] = held.get(cell.holder, 0) + high - low
+            holes += (high - low) * is_hole(cell)
+            pending += (high - low) * (cell.target in TERMINAL and cell.state is RecordState.ACQUIRED)
+            first = low if first is None and is_acquirable(cell) else first
+            at, before = high, cell
+        books = (self.end, self._counts, self._held, self.hole_count, self.pending_complete_count, None)
+        if (at, counts, held, holes, pending, None) != books or first != self.first_available():
+            raise BrokenInvariant(
+                f"books {books} {self.first_available()} are not {counts} {held} {holes} {first}"
+            )

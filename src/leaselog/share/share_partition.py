@@ -1,0 +1,438 @@
+"""The share machine of one group and one partition: who holds which record, until when, how often delivered.
+
+One door: ``handle(command, now_ms)``. No clock, no I/O, no waiting. A write in flight is a state: the records of an
+acknowledgement stay leased, marked with the write's token, until ``Persisted`` comes back; then they become what was
+written, or are leased again, or, when the lease ended meanwhile, available. Until a write about a record has ended,
+the start offset does not pass it.
+
+Leases end by the clock alone: every command first looks at what has ended by ``now_ms``. A session's end, a lease's
+end and what is found missing in the log stand even if writing them fails, as in Apache Kafka; an acknowledgement
+does not. Records below the start offset are forgotten at once, leased or not: acknowledging them succeeds and
+changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import assert_never
+
+from leaselog.model import BrokenInvariant, MemberId, Refused, Span
+from leaselog.share.acknowledge_check import first_refusal
+from leaselog.share.acknowledging import is_hole, segments, target_of
+from leaselog.share.acquiring import chunks, gaps, outside
+from leaselog.share.commands import (
+    Acknowledge,
+    AcknowledgeType,
+    Acquire,
+    ChangeLimits,
+    Command,
+    Expire,
+    Limits,
+    MoveLogStart,
+    Persisted,
+    ReleaseMember,
+    WriteToken,
+)
+from leaselog.share.counters import Counters
+from leaselog.share.effects import (
+    Acknowledged,
+    Acquired,
+    AcquiredRange,
+    Answer,
+    Done,
+    Effect,
+    Outcome,
+    Persist,
+    WakeFetchers,
+)
+from leaselog.share.inflight import Cell, Run
+from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
+from leaselog.share.picking import pick
+from leaselog.share.record_state import RecordState
+from leaselog.share.record_window import HOLE, UNREAD, RecordWindow
+
+__all__ = ["SharePartition"]
+
+#: commands kept for the story of a broken invariant
+_STORY = 32
+
+
+class SharePartition:
+    """The records between the start offset and the end of what was read, and what is going on with each."""
+
+    def __init__(self, start_offset: int, limits: Limits) -> None:
+        self.limits = limits
+        self.counters = Counters()
+        self._window = RecordWindow(start_offset)
+        self._next_token = 1
+        #: the ranges whose records a write in flight has marked
+        self._writes: dict[WriteToken, list[tuple[int, int]]] = {}
+        self._effects: list[Effect] = []
+        self._story: deque[tuple[int, Command]] = deque(maxlen=_STORY)
+
+    @classmethod
+    def from_state(cls, state: ReadState, *, log_start: int, reset_to: int, limits: Limits) -> SharePartition:
+        """What a new leader starts with. ``reset_to`` counts when the group never had a start offset.
+
+        Offsets between the batches were leased or unread: they will be read and delivered again. A record that was
+        on its way to the dead-letter queue is archived, as there is no such queue yet.
+        """
+        start = reset_to if state.start_offset == NO_START_OFFSET else state.start_offset
+        partition = cls(start, limits)
+        window = partition._window
+        for batch in state.batches:
+            if batch.end <= window.end:
+                continue
+            window.append(batch.start, UNREAD)
+            kept = RecordState.ARCHIVED if batch.state is RecordState.ARCHIVING else batch.state
+            window.append(batch.end, Cell(kept, batch.delivery_count))
+        window.trim(log_start)
+        window.advance()
+        window.became_available = False
+        return partition
+
+    @property
+    def start(self) -> int:
+        """The share-partition start offset: every record below is through."""
+        return self._window.start
+
+    @property
+    def end(self) -> int:
+        """Records from here on have not been touched."""
+        return self._window.end
+
+    @property
+    def next_fetch_offset(self) -> int:
+        """Where to read for the next ``Acquire``."""
+        first = self._window.first_available()
+        return self.end if first is None else first
+
+    @property
+    def has_available(self) -> bool:
+        """Is there something to deliver again, below ``end``?"""
+        return self._window.first_available() is not None
+
+    @property
+    def is_full(self) -> bool:
+        """The window has reached its bound: nothing new until its start moves."""
+        return self._window.in_flight >= self.limits.max_record_locks
+
+    @property
+    def can_acquire(self) -> bool:
+        return self.has_available or not self.is_full
+
+    @property
+    def next_deadline_ms(self) -> int | None:
+        """When to send ``Expire`` if nothing else comes. May be early, is never late."""
+        return self._window.next_deadline_ms()
+
+    @property
+    def delivery_complete_count(self) -> int:
+        """Records of the window that are through or will be when the writes in flight succeed (KIP-1226)."""
+        return self._window.complete_count + self._window.pending_complete_count
+
+    @property
+    def run_count(self) -> int:
+        return self._window.run_count
+
+    @property
+    def writes_in_flight(self) -> int:
+        return len(self._writes)
+
+    @property
+    def held_members(self) -> tuple[MemberId, ...]:
+        """Who has records leased."""
+        return self._window.members()
+
+    def count(self, state: RecordState) -> int:
+        """Records of the window in this state. A write in flight does not change it before it has succeeded."""
+        return self._window.count(state)
+
+    def lag(self, high_watermark: int) -> int:
+        """Records that nobody has finished yet."""
+        return max(0, high_watermark - self.start - self._window.complete_count)
+
+    def runs(self) -> list[Run]:
+        """The window as it is, for describing and for tests."""
+        return self._window.runs(self.start, self.end)
+
+    def verify(self) -> None:
+        """Raise BrokenInvariant unless the books agree with the records. Walks the whole window."""
+        self._window.verify()
+
+    def handle(self, command: Command, now_ms: int) -> Outcome:
+        """Obey, and get the answer with what is to be done. A refused command has changed nothing.
+
+        Leases that have ended by now end first, whatever the command, so effects come with any answer.
+        """
+        self._story.append((now_ms, command))
+        was_full = self.is_full
+        try:
+            self._expire(now_ms)
+            answer = self._obey(command, now_ms)
+            self._window.advance()
+        except BrokenInvariant as broken:
+            story = "; ".join(f"{when} {what}" for when, what in self._story)
+            raise BrokenInvariant(f"{broken}. Before: {story}") from broken
+        if self._window.became_available or (was_full and not self.is_full):
+            self._effects.append(WakeFetchers())
+            self._window.became_available = False
+        effects, self._effects = tuple(self._effects), []
+        return Outcome(answer, effects)
+
+    def _obey(self, command: Command, now_ms: int) -> Answer:
+        match command:
+            case Acquire():
+                return self._acquire(command, now_ms)
+            case Acknowledge():
+                return self._acknowledge(command, now_ms)
+            case Persisted():
+                self._settle(command, now_ms)
+            case ReleaseMember():
+                self._release_member(command.member)
+            case MoveLogStart():
+                self._window.trim(command.offset)
+            case ChangeLimits():
+                self.limits = command.limits
+            case Expire():
+                pass
+            case _:
+                assert_never(command)
+        return Done()
+
+    # acquire ---------------------------------------------------------------------------------------------------------
+
+    def _acquire(self, command: Acquire, now_ms: int) -> Acquired:
+        if not command.batches or command.max_records <= 0:
+            return Acquired()
+        for low, high in gaps(command.fetch_offset, command.batches):
+            self._window.rewrite(low, high, _missing)
+        picked, fresh_end = pick(command, self._window, self.limits)
+        if fresh_end is not None:
+            picked += self._take_in(command, fresh_end)
+        taken = self._without_aborted(picked, command.aborted) if command.aborted else picked
+        return self._hand_out(command, taken, now_ms + self.limits.lock_duration_ms)
+
+    def _take_in(self, command: Acquire, end: int) -> list[tuple[int, int]]:
+        """Let the window grow to ``end``; the new records, still available."""
+        window, woken = self._window, self._window.became_available
+        fresh: list[tuple[int, int]] = []
+        if window.start == window.end:
+            window.trim(max(window.start, command.batches[0].start))
+        for low, high, is_there in outside(window.end, end, command.batches):
+            window.append(high, UNREAD if is_there else HOLE)
+            if is_there:
+                fresh.append((low, high))
+        window.became_available = woken  # what is taken with this very read wakes nobody
+        return fresh
+
+    def _without_aborted(
+        self, picked: list[tuple[int, int]], aborted: tuple[Span, ...]
+    ) -> list[tuple[int, int]]:
+        """Archive what belongs to aborted transactions, as if it had been delivered and rejected."""
+        token = self._token()
+        kept: list[tuple[int, int]] = []
+        gone: list[Run] = []
+        for start, end in picked:
+            for low, high, is_aborted in outside(start, end, aborted):
+                if is_aborted:
+                    gone += self._window.rewrite(low, high, lambda cell: _archived(cell, token))
+                else:
+                    kept.append((low, high))
+        if self._write(token, gone) is not None:
+            self._window.became_available = True  # whoever gets nothing for it should look again
+        return kept
+
+    def _hand_out(self, command: Acquire, picked: list[tuple[int, int]], deadline_ms: int) -> Acquired:
+        leased: list[Run] = []
+        for start, end in picked:
+            leased += self._window.rewrite(
+                start,
+                end,
+                lambda cell: Cell(RecordState.ACQUIRED, cell.delivery_count + 1, command.member, deadline_ms),
+            )
+            self._window.lease(start, end, deadline_ms)
+        ranges: list[AcquiredRange] = []
+        for start, end, cell in _joined(leased):
+            spans = chunks(start, end, command.batches, command.batch_size, command.mode)
+            ranges += [AcquiredRange(span, cell.delivery_count) for span in spans]
+        count = sum(end - start for start, end, _ in leased)
+        self.counters.acquired += count
+        self.counters.redelivered += sum(
+            end - start for start, end, cell in leased if cell.delivery_count > 1
+        )
+        return Acquired(tuple(ranges), count)
+
+    # acknowledge -----------------------------------------------------------------------------------------------------
+
+    def _acknowledge(self, command: Acknowledge, now_ms: int) -> Acknowledged | Refused:
+        refusal = first_refusal(command, self._window)
+        if refusal is not None:
+            self.counters.refused_acknowledgements += 1
+            return refusal
+        token = self._token()
+        marked: list[Run] = []
+        for batch in command.batches:
+            if batch.end <= self.start:
+                continue
+            for start, end, kind in segments(batch, self.start):
+                if kind is AcknowledgeType.RENEW:
+                    self._renew(start, end, now_ms + self.limits.lock_duration_ms)
+                else:
+                    marked += self._mark(start, end, kind, token)
+        return Acknowledged(self._write(token, marked))
+
+    def _renew(self, start: int, end: int, deadline_ms: int) -> None:
+        renewed = self._window.rewrite(
+            start, end, lambda cell: cell if is_hole(cell) else cell._replace(deadline_ms=deadline_ms)
+        )
+        self._window.lease(start, end, deadline_ms)
+        self.counters.acknowledged[AcknowledgeType.RENEW] += sum(high - low for low, high, _ in renewed)
+
+    def _mark(self, start: int, end: int, kind: AcknowledgeType, token: WriteToken) -> list[Run]:
+        limit = self.limits.delivery_count_limit
+
+        def marked(cell: Cell) -> Cell:
+            if is_hole(cell):
+                return cell
+            target = target_of(kind, cell.delivery_count, limit)
+            return Cell(cell.state, cell.delivery_count, cell.holder, cell.deadline_ms, token, target)
+
+        changed = self._window.rewrite(start, end, marked)
+        self.counters.acknowledged[kind] += sum(high - low for low, high, _ in changed)
+        return changed
+
+    # writes ----------------------------------------------------------------------------------------------------------
+
+    def _token(self) -> WriteToken:
+        token = WriteToken(self._next_token)
+        self._next_token += 1
+        return token
+
+    def _write(self, token: WriteToken, pieces: list[Run]) -> WriteToken | None:
+        """Ask for these records to be made durable as what they are or are to become."""
+        if not pieces:
+            return None
+        pieces.sort()
+        batches: list[StateBatch] = []
+        marked: list[tuple[int, int]] = []
+        for low, high, cell in pieces:
+            state = cell.state if cell.target is None else cell.target
+            last = batches[-1] if batches else None
+            if last is not None and (last.end, last.state, last.delivery_count) == (
+                low,
+                state,
+                cell.delivery_count,
+            ):
+                batches[-1] = StateBatch(last.start, high, state, cell.delivery_count)
+            else:
+                batches.append(StateBatch(low, high, state, cell.delivery_count))
+            if cell.write == token:
+                if marked and marked[-1][1] == low:
+                    marked[-1] = (marked[-1][0], high)
+                else:
+                    marked.append((low, high))
+        self._writes[token] = marked
+        self._effects.append(Persist(token, self.start, self.delivery_complete_count, tuple(batches)))
+        return token
+
+    def _settle(self, outcome: Persisted, now_ms: int) -> None:
+        """A write has ended: its records become what was written, or go back to what they were."""
+        marked = self._writes.pop(outcome.token, None)
+        if marked is None:
+            raise BrokenInvariant(f"no write {outcome.token} is in flight, only {list(self._writes)}")
+        retry = self._token()
+        ended: list[Run] = []
+
+        def settled(cell: Cell) -> Cell:
+            if cell.write != outcome.token:
+                return cell
+            if cell.target is None:  # what stands whatever becomes of the write
+                return Cell(cell.state, cell.delivery_count)
+            if outcome.ok:
+                return Cell(cell.target, cell.delivery_count)
+            if cell.deadline_ms is not None and cell.deadline_ms <= now_ms:
+                return self._expired(cell, retry)
+            return cell._replace(write=None, target=None)
+
+        for start, end in marked:
+            changed = self._window.rewrite(start, end, settled)
+            if not outcome.ok:
+                available = RecordState.AVAILABLE
+                ended += [run for run in changed if run[2].state is available or run[2].write == retry]
+        if not outcome.ok:
+            self.counters.failed_writes += 1
+            self._count_timeouts(ended)
+            self._write(retry, ended)
+
+    # leases end ------------------------------------------------------------------------------------------------------
+
+    def _expire(self, now_ms: int) -> None:
+        due = self._window.pop_due(now_ms)
+        if due is None:
+            return
+        token = self._token()
+        ended: list[Run] = []
+
+        def decide(cell: Cell) -> Cell:
+            has_ended = cell.deadline_ms is not None and cell.deadline_ms <= now_ms
+            if cell.state is not RecordState.ACQUIRED or cell.write is not None or not has_ended:
+                return cell
+            return self._expired(cell, token)
+
+        while due is not None:
+            ended += self._window.rewrite(*due, decide)
+            due = self._window.pop_due(now_ms)
+        self._count_timeouts(ended)
+        self._write(token, ended)
+
+    def _expired(self, cell: Cell, token: WriteToken) -> Cell:
+        if cell.delivery_count >= self.limits.delivery_count_limit:
+            # the start waits for the write; the state does not
+            return Cell(RecordState.ARCHIVED, cell.delivery_count, write=token)
+        return Cell(RecordState.AVAILABLE, cell.delivery_count)
+
+    def _count_timeouts(self, ended: list[Run]) -> None:
+        self.counters.lock_timeouts += sum(high - low for low, high, _ in ended)
+
+    def _release_member(self, member: MemberId) -> None:
+        """The delivery is taken back, count and all: the member's end is not the record's fault."""
+        left = self._window.held_by(member)
+        if not left:
+            return
+        released: list[Run] = []
+        for low, high, cell in self._window.runs(self.start, self.end):
+            if cell.holder == member:
+                left -= high - low
+                if cell.write is None:
+                    released += self._window.rewrite(low, high, _taken_back)
+                if not left:
+                    break
+        self.counters.released_by_session += sum(high - low for low, high, _ in released)
+        self._write(self._token(), released)
+
+
+def _missing(cell: Cell) -> Cell:
+    """A waiting record that compaction removed. Leased ones stay: the member that has it may still finish it."""
+    if cell.state is RecordState.AVAILABLE and cell.write is None:
+        return Cell(RecordState.ARCHIVED, cell.delivery_count)
+    return cell
+
+
+def _archived(cell: Cell, token: WriteToken) -> Cell:
+    return Cell(RecordState.ARCHIVED, cell.delivery_count + 1, write=token)
+
+
+def _taken_back(cell: Cell) -> Cell:
+    return Cell(RecordState.AVAILABLE, cell.delivery_count - 1)
+
+
+def _joined(runs: list[Run]) -> list[Run]:
+    """Neighbours with one delivery count become one."""
+    joined: list[Run] = []
+    for low, high, cell in runs:
+        if joined and joined[-1][1] == low and joined[-1][2].delivery_count == cell.delivery_count:
+            joined[-1] = (joined[-1][0], high, cell)
+        else:
+            joined.append((low, high, cell))
+    return joined
