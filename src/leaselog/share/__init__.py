@@ -31,8 +31,26 @@ from leaselog.share.effects import (
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
 from leaselog.share.record_state import RecordState
 from leaselog.share.share_partition import SharePartition
+from leaselog.share.share_session import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    ClosedConnection,
+    ConnectionId,
+    SessionKey,
+    ShareSession,
+    ShareSessions,
+    TopicIdPartition,
+)
 
 __all__ = [
+    "FINAL_EPOCH",
+    "INITIAL_EPOCH",
+    "ClosedConnection",
+    "ConnectionId",
+    "SessionKey",
+    "ShareSession",
+    "ShareSessions",
+    "TopicIdPartition",
     "NO_START_OFFSET",
     "Acknowledge",
     "AcknowledgeType",

@@ -1,0 +1,240 @@
+"""Share sessions: what a member fetches from this broker, and the epoch that orders its requests.
+
+Rules are Apache Kafka's, with its oddities where a client can see them: ShareFetch and ShareAcknowledge advance one
+epoch; membership of the group is not checked; nothing is evicted to make room; and the connection that opened a
+session ends, when it closes, whatever session its key names by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple, NewType
+
+from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
+
+__all__ = [
+    "FINAL_EPOCH",
+    "INITIAL_EPOCH",
+    "ClosedConnection",
+    "ConnectionId",
+    "SessionKey",
+    "ShareSession",
+    "ShareSessions",
+    "TopicIdPartition",
+]
+
+#: opens a session
+INITIAL_EPOCH = 0
+#: closes it
+FINAL_EPOCH = -1
+_LAST_EPOCH = 2**31 - 1
+
+ConnectionId = NewType("ConnectionId", int)
+
+
+class TopicIdPartition(NamedTuple):
+    topic_id: TopicId
+    partition: int
+
+
+class SessionKey(NamedTuple):
+    group_id: GroupId
+    member: MemberId
+
+
+class ShareSession:
+    """The partitions a member fetches, in the order of their turn."""
+
+    __slots__ = ("_must_list", "epoch", "key", "partitions")
+
+    def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition]) -> None:
+        self.key = key
+        #: what the next request must carry
+        self.epoch = 1
+        self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
+        #: partitions that the next response names even with nothing to say
+        self._must_list: set[TopicIdPartition] = set()
+
+    def update(self, added: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
+        """Additions come first: what is in both is forgotten."""
+        for partition in added:
+            if partition not in self.partitions:
+                self.partitions[partition] = None
+                self._must_list.add(partition)
+        for partition in forgotten:
+            self.partitions.pop(partition, None)
+            self._must_list.discard(partition)
+
+    def in_turn(self, request_epoch: int) -> list[TopicIdPartition]:
+        """The partitions, another one first at each request, so that none starves."""
+        partitions = list(self.partitions)
+        if request_epoch < 1 or not partitions:
+            return partitions
+        first = request_epoch % len(partitions)
+        return partitions[first:] + partitions[:first]
+
+    def answered(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> bool:
+        """Note what a response says of a partition, and learn whether it must name it.
+
+        One that returned records goes to the end of the line. An error also has the next good answer named.
+        """
+        listed = has_records or has_error or partition in self._must_list
+        if partition in self.partitions:
+            if has_records:
+                del self.partitions[partition]
+                self.partitions[partition] = None
+            if has_error:
+                self._must_list.add(partition)
+            else:
+                self._must_list.discard(partition)
+        return listed
+
+    def is_current(self, request_epoch: int) -> bool:
+        """Has no other request advanced the session since the one with this epoch? Ask before answering it."""
+        return self.epoch == _after(request_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedConnection:
+    """What the end of a connection ended. The member's records in these partitions are to be released."""
+
+    key: SessionKey
+    #: None when its session had been closed already
+    session: ShareSession | None
+    #: the group has no session left here: its share partitions may be dropped from memory
+    is_group_empty: bool
+
+
+class ShareSessions:
+    """All sessions of this broker, at most so many."""
+
+    def __init__(self, max_sessions: int) -> None:
+        self.max_sessions = max_sessions
+        self.evicted_count = 0
+        self._sessions: dict[SessionKey, ShareSession] = {}
+        #: the last session that a connection opened
+        self._opened_by: dict[ConnectionId, SessionKey] = {}
+        self._sessions_of_group: dict[GroupId, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    @property
+    def partition_count(self) -> int:
+        return sum(len(session.partitions) for session in self._sessions.values())
+
+    def get(self, key: SessionKey) -> ShareSession | None:
+        return self._sessions.get(key)
+
+    def of_group(self, group_id: GroupId) -> int:
+        """How many sessions the group has here."""
+        return self._sessions_of_group.get(group_id, 0)
+
+    def fetch(
+        self,
+        key: SessionKey,
+        epoch: int,
+        connection: ConnectionId,
+        *,
+        added: Iterable[TopicIdPartition] = (),
+        forgotten: Iterable[TopicIdPartition] = (),
+        has_acknowledgements: bool = False,
+    ) -> ShareSession | Refused:
+        """Open, continue or, at the final epoch, find the session of a ShareFetch.
+
+        At the final epoch nothing changes yet: apply the acknowledgements, then ``end`` it. SHARE_SESSION_LIMIT_REACHED
+        is to be answered only when the request's wait is over, or a client without a session would ask in a loop.
+        """
+        if epoch == INITIAL_EPOCH:
+            return self._open(key, connection, added, has_acknowledgements)
+        session = self._sessions.get(key)
+        if session is None:
+            return _not_found(key)
+        if epoch == FINAL_EPOCH:
+            return session
+        if session.epoch != epoch:
+            return _invalid_epoch(session, epoch)
+        session.update(added, forgotten)
+        session.epoch = _after(epoch)
+        return session
+
+    def acknowledge(self, key: SessionKey, epoch: int) -> ShareSession | Refused:
+        """Continue the session of a ShareAcknowledge, which cannot open one; at the final epoch find it."""
+        if epoch == INITIAL_EPOCH:
+            return Refused(
+                ErrorCode.INVALID_SHARE_SESSION_EPOCH,
+                "share session epoch 0 cannot acknowledge, expected 1 or more",
+            )
+        session = self._sessions.get(key)
+        if session is None:
+            return _not_found(key)
+        if epoch == FINAL_EPOCH:
+            return session
+        if session.epoch != epoch:
+            return _invalid_epoch(session, epoch)
+        session.epoch = _after(epoch)
+        return session
+
+    def end(self, key: SessionKey) -> ShareSession | None:
+        """Close a session. The member's records in its partitions are to be released."""
+        session = self._sessions.pop(key, None)
+        if session is not None:
+            left = self._sessions_of_group[key.group_id] - 1
+            if left:
+                self._sessions_of_group[key.group_id] = left
+            else:
+                del self._sessions_of_group[key.group_id]
+        return session
+
+    def connection_closed(self, connection: ConnectionId) -> ClosedConnection | None:
+        """End what this connection opened last; None if it opened nothing."""
+        key = self._opened_by.pop(connection, None)
+        if key is None:
+            return None
+        session = self.end(key)
+        if session is not None:
+            self.evicted_count += 1
+        return ClosedConnection(key, session, self.of_group(key.group_id) == 0)
+
+    def _open(
+        self,
+        key: SessionKey,
+        connection: ConnectionId,
+        partitions: Iterable[TopicIdPartition],
+        has_acknowledgements: bool,
+    ) -> ShareSession | Refused:
+        if has_acknowledgements:
+            return Refused(
+                ErrorCode.INVALID_REQUEST,
+                "share session epoch 0 opens a session and cannot acknowledge records",
+            )
+        # Apache Kafka leaves the leases of the session before to their deadlines
+        self.end(key)
+        if len(self._sessions) >= self.max_sessions:
+            return Refused(
+                ErrorCode.SHARE_SESSION_LIMIT_REACHED,
+                f"this broker has {self.max_sessions} share sessions already",
+            )
+        session = ShareSession(key, partitions)
+        self._sessions[key] = session
+        self._sessions_of_group[key.group_id] = self.of_group(key.group_id) + 1
+        self._opened_by[connection] = key
+        return session
+
+
+def _after(epoch: int) -> int:
+    return 1 if epoch >= _LAST_EPOCH else epoch + 1
+
+
+def _not_found(key: SessionKey) -> Refused:
+    return Refused(
+        ErrorCode.SHARE_SESSION_NOT_FOUND,
+        f"member {key.member} of group {key.group_id} has no share session here",
+    )
+
+
+def _invalid_epoch(session: ShareSession, epoch: int) -> Refused:
+    return Refused(
+        ErrorCode.INVALID_SHARE_SESSION_EPOCH, f"share session epoch {epoch}, expected {session.epoch}"
+    )
