@@ -107,16 +107,19 @@ class ShareCoordinator:
                 await self.snapshot_cold()
             if loop.time() >= next_prune:
                 next_prune = loop.time() + prune_s
-                self.prune()
+                await self.prune()
 
     async def snapshot_cold(self) -> None:
         for owner in self._all_owners():
             await owner.snapshot_cold()
 
-    def prune(self) -> None:
+    async def prune(self) -> None:
         """Lets go of what nobody needs to read again; the space is given back by the next retention check."""
-        moved = [owner.partition.name for owner in self._all_owners() if owner.prune()]
-        if not moved:
+        has_moved = False
+        for owner in self._all_owners():
+            has_moved |= owner.prune()
+            await asyncio.sleep(0)
+        if not has_moved:
             return
         try:
             self._broker.logs.checkpoint_starts()

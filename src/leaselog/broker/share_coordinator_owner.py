@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from leaselog.broker.partition import Partition
@@ -22,7 +23,7 @@ from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand
 from leaselog.coordination.share_state_facts import ShareFact
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
-from leaselog.log import Appended, AppendRefused, Origin
+from leaselog.log import Appended, AppendRefused, Durability, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
 from leaselog.wire.record_batch import HEADER_BYTES
 from leaselog.wire.records import Record, build_batch
@@ -71,7 +72,6 @@ class ShareStateOwner:
         #: appended and not known to be safe, with what is promised for then, in order
         self._writes: dict[asyncio.Future[Appended | AppendRefused], list[_Promise]] = {}
         self._waiting_count = 0
-        self._pruned_to = 0
         self._is_stopped = False
 
     # -- what others ask ------------------------------------------------------------------------------------
@@ -154,19 +154,23 @@ class ShareStateOwner:
     def prune(self) -> bool:
         """Lets go of the log's beginning as far as nothing there is needed; whether it moved.
 
-        Never past what is on disk: what takes the place of the old must not be lost after it.
+        Never past what is on disk: what takes the place of the old must not be lost after it. Where syncing is
+        left to the system, this is the one thing that syncs, and the loop waits for it.
         """
         partition_log = self.partition.log
         if self._shard is None or self._turn is not None or partition_log.failure is not None:
             return False
-        before = min(self._shard.needed_from(partition_log.end_offset), partition_log.durable_end)
-        if before <= max(self._pruned_to, partition_log.start_offset):
+        before = self._shard.needed_from(partition_log.end_offset)
+        if partition_log.config.durability is Durability.OS and before > partition_log.start_offset:
+            with suppress(OSError):  # the log says so itself when it is next written to
+                partition_log.flush()
+        before = min(before, partition_log.durable_end)
+        if before <= partition_log.start_offset:
             return False
         outcome = partition_log.delete_records(before)
         if isinstance(outcome, Refused):
             log.error("share state cannot be pruned", partition=self.partition.name, why=outcome.message)
             return False
-        self._pruned_to = before
         log.info("share state pruned", partition=self.partition.name, start=outcome)
         return True
 
