@@ -108,13 +108,13 @@ class BrokerConfig(View):
     )
     share_coordinator_state_topic_segment_bytes = Int("Segment size of __share_group_state.")
     share_coordinator_state_topic_prune_interval_ms = Int(
-        "How often superseded share state is cut off its log.", planned=True
+        "How often superseded share state is cut off its log."
     )
     share_coordinator_snapshot_update_records_per_snapshot = Int(
-        "Updates of a share partition between snapshots.", planned=True
+        "Updates of a share partition between snapshots."
     )
     share_coordinator_cold_partition_snapshot_interval_ms = Int(
-        "An idle share partition is snapshot this often.", planned=True
+        "An idle share partition is snapshot this often."
     )
     share_coordinator_write_timeout_ms = Int("How long a write of share state may take.", planned=True)
 

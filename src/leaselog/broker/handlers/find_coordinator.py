@@ -69,12 +69,14 @@ def _refusal(key_type: int, key: str, version: int) -> Refused | None:
 
 
 def _is_share_key(key: str) -> bool:
-    group, topic_id, partition = (*key.split(":"), "", "", "")[:3]
+    # From the right: a group's name may have colons in it.
+    group, topic_id, partition = ["", "", "", *key.rsplit(":", 2)][-3:]
     try:
         is_id = len(urlsafe_b64decode(topic_id + "==")) == UUID_BYTES
+        int(partition)
     except ValueError:
         return False
-    return key.count(":") == 2 and bool(group) and is_id and partition.isdecimal()
+    return bool(group) and is_id
 
 
 async def _make_topic(key_type: int, context: RequestContext) -> Refused | None:
