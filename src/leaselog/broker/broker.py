@@ -25,6 +25,7 @@ from leaselog.broker.metrics import Metrics, serve_metrics
 from leaselog.broker.persister import InProcessPersister, Persister
 from leaselog.broker.server import Server
 from leaselog.broker.share_coordinator import ShareCoordinator
+from leaselog.broker.share_groups import ShareGroups
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.waiting_room import WaitingRoom
 from leaselog.log import Durability, Files, MemoryFiles, OsFiles
@@ -76,6 +77,7 @@ class Broker:
         )
         self.cluster = Cluster(self)
         self.groups = GroupCoordinator(self)
+        self.share_groups = ShareGroups(self)
         self.share_coordinator = ShareCoordinator(self)
         self.persister: Persister = InProcessPersister(self.share_coordinator)
         self._cleaner = Cleaner(
@@ -134,6 +136,7 @@ class Broker:
         """Finishes what is under way, syncs and closes everything."""
         self.is_stopping = True
         self.waiting_room.wake_all()
+        self.share_groups.stop()
         await self.groups.stop()
         await self._server.drain(DRAIN_PATIENCE_S)
         self.share_coordinator.stop()

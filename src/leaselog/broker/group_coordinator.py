@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 from leaselog.broker.group_owner import GroupOwner
+from leaselog.broker.group_surroundings import ClusterSurroundings
 from leaselog.broker.partition import Partition
 from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC
 from leaselog.coordination.group_commands import (
@@ -58,6 +59,7 @@ class GroupCoordinator:
         self._broker = broker
         self._owners: dict[int, GroupOwner] = {}
         self._limits = group_limits(broker.config)
+        self._around = ClusterSurroundings(broker)
         self._started_ms = 0.0
         self._is_stopped = False
 
@@ -78,11 +80,13 @@ class GroupCoordinator:
         self, group_id: GroupId, make: Callable[[Token], GroupCommand], expected: type[A]
     ) -> A | Refused:
         """The answer of the group's owner, once it is there and safe. NOT_COORDINATOR without an owner."""
+        return _expect(await self.ask_any(group_id, make), expected)
+
+    async def ask_any(self, group_id: GroupId, make: Callable[[Token], GroupCommand]) -> Answer:
+        """Like ``ask``, for who can do with several kinds of answer."""
         count = self._partition_count()
         owner = self._owner(coordinator_partition(group_id, count)) if count else None
-        if owner is None:
-            return NOT_HERE
-        return _expect(await owner.ask(make), expected)
+        return NOT_HERE if owner is None else await owner.ask(make)
 
     async def list_groups(
         self, states: frozenset[str], types: frozenset[str]
@@ -138,7 +142,7 @@ class GroupCoordinator:
         return owner
 
     def _new_owner(self, partition: Partition) -> GroupOwner:
-        return GroupOwner(partition, self._limits, now_ms=self._now_ms)
+        return GroupOwner(partition, self._limits, self._around, now_ms=self._now_ms)
 
     def _drop_owners(self) -> None:
         owners, self._owners = self._owners, {}

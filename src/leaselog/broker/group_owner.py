@@ -21,6 +21,7 @@ from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.group_commands import Answer, GroupCommand, Reply, Token
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
+from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import GroupLimits, Outcome
 from leaselog.log import Appended, AppendRefused, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused
@@ -51,11 +52,13 @@ class GroupOwner:
         self,
         partition: Partition,
         limits: GroupLimits,
+        around: Surroundings = NOTHING_AROUND,
         *,
         now_ms: Callable[[], int],
     ) -> None:
         self.partition = partition
         self._limits = limits
+        self._around = around
         self._now_ms = now_ms
         self._shard: GroupShard | None = None
         self._loading: asyncio.Task[None] | None = None
@@ -93,7 +96,7 @@ class GroupOwner:
         """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
         largest = self._batch_bytes_max() * 9 // 10  # the rest is for the batch around the record
         limits = replace(self._limits, record_bytes_max=min(self._limits.record_bytes_max, largest))
-        shard, steps = GroupShard(limits), self._load_steps()
+        shard, steps = GroupShard(limits, self._around), self._load_steps()
         try:
             self._replay(shard, next(steps, []))
             second = next(steps, None)

@@ -2,7 +2,8 @@
 
 A key is its type (1 offset, 2 group) and its body; a value is its version and its body; no value is a tombstone.
 Offsets are written in version 4, or 1 if they expire on their own, which later versions cannot say; groups in
-version 3. Every version is read. Keys of other types belong to groups of other kinds and are passed over.
+version 3. Every version is read. Share groups' records are in ``share_group_records``; keys of types unknown to both
+belong to groups of kinds that are not here yet, and are passed over.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - struct spells it like a module
 
+from leaselog.broker.share_group_records import SHARE_KEYS, decode_share_fact, encode_share_fact
 from leaselog.coordination.classic_group import CONSUMER_PROTOCOL_TYPE
 from leaselog.coordination.group_facts import (
     CommittedOffset,
@@ -73,6 +75,8 @@ def encode_fact(fact: GroupFact, now_ms: int) -> Record:
             return Record(_offset_key(group_id, partition), _offset_value(committed), timestamp_ms=now_ms)
         case OffsetDropped(group_id, partition):
             return Record(_offset_key(group_id, partition), None, timestamp_ms=now_ms)
+        case _:
+            return encode_share_fact(fact, now_ms)
 
 
 def decode_fact(record: Record) -> GroupFact | None:
@@ -84,6 +88,8 @@ def decode_fact(record: Record) -> GroupFact | None:
             return _offset_fact(record.key, record.value)
         case 2:
             return _group_fact(record.key, record.value)
+        case kind if kind in SHARE_KEYS:
+            return decode_share_fact(kind, record.key, record.value)
         case _:
             return None
 

@@ -7,9 +7,10 @@ parked join or sync, as part of what a later command or deadline sets off.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NewType
 
 from leaselog.coordination.group_facts import CommittedOffset, Protocol
+from leaselog.coordination.group_token import Token
+from leaselog.coordination.share_group_commands import ShareGroupAnswer, ShareGroupCommand
 from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
 
 __all__ = [
@@ -43,8 +44,6 @@ __all__ = [
     "SyncGroup",
     "Token",
 ]
-
-Token = NewType("Token", int)
 
 #: how a member that has no id yet names itself
 NO_MEMBER = MemberId("")
@@ -183,6 +182,7 @@ GroupCommand = (
     | DescribeGroup
     | ListGroups
     | DropTopics
+    | ShareGroupCommand
 )
 
 
@@ -282,6 +282,7 @@ Answer = (
     | FetchedOffsets
     | DescribedGroup
     | GroupListing
+    | ShareGroupAnswer
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from leaselog.coordination.share_group_facts import ShareGroupFact
 from leaselog.model import ZERO_UUID, GroupId, MemberId, TopicId, TopicPartition
 
 __all__ = [
@@ -99,4 +100,4 @@ class OffsetDropped:
     partition: TopicPartition
 
 
-GroupFact = GroupStored | GroupDropped | OffsetCommitted | OffsetDropped
+GroupFact = GroupStored | GroupDropped | OffsetCommitted | OffsetDropped | ShareGroupFact

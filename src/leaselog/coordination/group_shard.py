@@ -14,12 +14,16 @@ from itertools import islice
 from typing import assert_never
 
 from leaselog.coordination import classic_rebalance as rebalance
+from leaselog.coordination import share_group_heartbeat as share_heartbeat
+from leaselog.coordination import share_group_states as share_states
 from leaselog.coordination.classic_group import ClassicGroup, GroupState
 from leaselog.coordination.group_commands import (
     NO_MEMBER,
+    Answer,
     CommitOffsets,
     DeleteGroup,
     DeleteOffsets,
+    DescribedGroup,
     DescribeGroup,
     Done,
     DropTopics,
@@ -52,13 +56,37 @@ from leaselog.coordination.group_offsets import (
     expired_offsets,
     refusal_of_commit,
 )
+from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, Outcome, Turn
+from leaselog.coordination.share_group import ShareGroup
+from leaselog.coordination.share_group_commands import (
+    LEAVE_EPOCH,
+    AlterShareOffsets,
+    DeleteShareOffsets,
+    DescribeShareGroup,
+    ForgetShareStates,
+    KnownShareStates,
+    ListShareStates,
+    SettleShareStates,
+    ShareGroupCommand,
+    ShareHeartbeat,
+)
+from leaselog.coordination.share_group_facts import ShareEpochStored, ShareGroupFact
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, Refused, TopicPartition
 
 __all__ = ["Group", "GroupShard"]
 
-#: Share and consumer groups will share the names of these: a name is one group of one type.
-Group = ClassicGroup
+#: A name is one group of one type.
+Group = ClassicGroup | ShareGroup
+
+_ShareQuestion = (
+    DescribeShareGroup
+    | ListShareStates
+    | SettleShareStates
+    | AlterShareOffsets
+    | DeleteShareOffsets
+    | ForgetShareStates
+)
 
 _RETENTION: DeadlineKey = (DeadlineKind.RETENTION, GroupId(""), NO_MEMBER)
 
@@ -66,8 +94,9 @@ _RETENTION: DeadlineKey = (DeadlineKind.RETENTION, GroupId(""), NO_MEMBER)
 class GroupShard:
     """Build it, ``replay`` what was written, ``start`` it; then it takes commands."""
 
-    def __init__(self, limits: GroupLimits) -> None:
+    def __init__(self, limits: GroupLimits, around: Surroundings = NOTHING_AROUND) -> None:
         self.limits = limits
+        self._around = around
         self._groups: dict[GroupId, Group] = {}
         self._stored: dict[GroupId, GroupMetadata] = {}
         self._offsets = GroupOffsets()
@@ -93,14 +122,32 @@ class GroupShard:
             case OffsetDropped(group_id, partition):
                 self._offsets.drop(group_id, partition)
             case _:
-                assert_never(fact)
+                self._replay_share(fact, now_ms)
+
+    def _replay_share(self, fact: ShareGroupFact, now_ms: int) -> None:
+        # What was begun before a restart nobody is at any more: it may be begun again at once.
+        self._share_group(fact.group_id).replay(fact, now_ms if self._is_started else 0)
+        if isinstance(fact, ShareEpochStored) and fact.epoch is None:
+            del self._groups[fact.group_id]
+
+    def _share_group(self, group_id: GroupId) -> ShareGroup:
+        group = self._groups.get(group_id)
+        if not isinstance(group, ShareGroup):
+            group = self._groups[group_id] = ShareGroup(group_id)
+        return group
 
     def start(self, now_ms: int) -> Outcome:
         """All that was written is replayed: from here on time passes."""
         self._is_started = True
         turn = self._turn(now_ms)
-        for group in self._groups.values():
-            rebalance.resume(group, turn)
+        for group in list(self._groups.values()):
+            if isinstance(group, ClassicGroup):
+                rebalance.resume(group, turn)
+            elif group.has_records:
+                share_heartbeat.resume(group, turn)
+                share_states.drop_lost(group, self._around, turn)
+            else:
+                del self._groups[group.group_id]  # only tombstones are left of it
         self._deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
         return _outcome(turn)
 
@@ -119,6 +166,8 @@ class GroupShard:
             self._expire_offsets(turn)
         elif group is None:
             pass  # it went while the deadline ran
+        elif isinstance(group, ShareGroup):
+            share_heartbeat.session_is_due(group, member_id, turn)
         elif kind is DeadlineKind.SESSION:
             rebalance.session_is_due(group, member_id, turn)
         elif kind is DeadlineKind.JOIN:
@@ -144,15 +193,13 @@ class GroupShard:
             case DeleteGroup():
                 self._delete_group(command, turn)
             case DescribeGroup(token, group_id):
-                group = self._groups.get(group_id)
-                turn.reply(token, _no_group(group_id) if group is None else group.described())
+                turn.reply(token, self._describe(group_id))
             case ListGroups():
                 turn.reply(command.token, self._list(command))
-            case DropTopics(token, topics):
-                turn.facts.extend(self._offsets.drops_of_topics(topics))
-                turn.reply(token, Done())
+            case DropTopics():
+                self._drop_topics(command, turn)
             case _:
-                assert_never(command)
+                self._handle_share(command, turn)
         return _outcome(turn)
 
     # Members
@@ -164,6 +211,8 @@ class GroupShard:
         if not bounds[0] <= ask.session_timeout_ms <= bounds[1]:
             return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
         group = self._groups.get(ask.group_id)
+        if isinstance(group, ShareGroup):
+            return turn.reply(ask.token, JoinAnswer(NO_MEMBER, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         if group is not None:
             return rebalance.join(group, ask, turn)
         if ask.member_id != NO_MEMBER:
@@ -179,7 +228,9 @@ class GroupShard:
         group = self._groups.get(ask.group_id)
         if not ask.group_id:
             return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
-        if group is None:
+        if isinstance(group, ShareGroup) and isinstance(ask, SyncGroup):
+            return turn.reply(ask.token, Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        if not isinstance(group, ClassicGroup):
             return turn.reply(ask.token, _unknown_member(ask))
         match ask:
             case SyncGroup():
@@ -195,6 +246,8 @@ class GroupShard:
 
     def _commit(self, ask: CommitOffsets, turn: Turn) -> None:
         group = self._groups.get(ask.group_id)
+        if isinstance(group, ShareGroup):
+            return turn.reply(ask.token, Refused(ErrorCode.GROUP_ID_NOT_FOUND))
         refused = self._refusal_of_unknown(ask) if group is None else refusal_of_commit(group, ask)
         if refused is not None:
             return turn.reply(ask.token, refused)
@@ -222,7 +275,7 @@ class GroupShard:
         group = self._groups.get(ask.group_id)
         if not ask.group_id:
             return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
-        if group is None:
+        if not isinstance(group, ClassicGroup):
             return turn.reply(ask.token, _no_group(ask.group_id))
         if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
             # Nobody can tell which topics such members use.
@@ -243,12 +296,12 @@ class GroupShard:
             self._to_expire = list(self._groups)
         while self._to_expire and len(turn.facts) < turn.limits.expired_per_turn:
             group = self._groups.get(self._to_expire.pop())
-            if group is not None:
+            if isinstance(group, ClassicGroup):  # share groups stay until they are deleted
                 self._expire_group(group, turn)
         wait_ms = 0 if self._to_expire else turn.limits.retention_check_interval_ms
         turn.deadlines.set(_RETENTION, turn.now_ms + wait_ms)
 
-    def _expire_group(self, group: Group, turn: Turn) -> None:
+    def _expire_group(self, group: ClassicGroup, turn: Turn) -> None:
         offsets = self._offsets.of(group.group_id)
         expired = expired_offsets(group, offsets, turn.now_ms, turn.limits.offsets_retention_ms)
         turn.facts.extend(OffsetDropped(group.group_id, partition) for partition in expired)
@@ -261,8 +314,10 @@ class GroupShard:
         group = self._groups.get(ask.group_id)
         if group is None:
             return turn.reply(ask.token, _no_group(ask.group_id))
+        if isinstance(group, ShareGroup):
+            return self._delete_share_group(group, ask, turn)
         if group.state is not GroupState.EMPTY:
-            return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP, "The group is not empty."))
+            return turn.reply(ask.token, share_states.NOT_EMPTY)
         turn.facts.extend(self._offsets.drops(ask.group_id))
         turn.facts.append(GroupDropped(ask.group_id))
         return turn.reply(ask.token, Done())
@@ -277,6 +332,86 @@ class GroupShard:
                 and (not ask.types or g.type in ask.types)
             )
         )
+
+    def _describe(self, group_id: GroupId) -> DescribedGroup | Refused:
+        group = self._groups.get(group_id)
+        if isinstance(group, ShareGroup):
+            return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
+        return _no_group(group_id) if group is None else group.described()
+
+    def _drop_topics(self, ask: DropTopics, turn: Turn) -> None:
+        turn.facts.extend(self._offsets.drops_of_topics(ask.topics))
+        for group in self._groups.values():
+            if isinstance(group, ShareGroup):
+                share_states.drop_lost(group, self._around, turn)
+        turn.reply(ask.token, Done())
+
+    # Share groups
+
+    def _handle_share(self, ask: ShareGroupCommand, turn: Turn) -> None:
+        if isinstance(ask, ShareHeartbeat):
+            return turn.reply(ask.token, self._share_heartbeat(ask, turn))
+        if isinstance(ask, AlterShareOffsets) and ask.group_id not in self._groups and ask.group_id:
+            self._share_group(ask.group_id)  # an administrator may be there before the members
+        return turn.reply(ask.token, self._answer_share(ask, turn))
+
+    def _share_heartbeat(self, ask: ShareHeartbeat, turn: Turn) -> Answer:
+        refused = share_heartbeat.refusal_of_shape(ask)
+        if refused is not None:
+            return refused
+        if ask.group_id not in self._groups:
+            if ask.member_epoch != 0:
+                kind = "Group" if ask.member_epoch == LEAVE_EPOCH else "Share group"
+                return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{kind} {ask.group_id} not found.")
+            self._share_group(ask.group_id)
+        group = self._find_share(ask.group_id)
+        return group if isinstance(group, Refused) else share_heartbeat.heartbeat(group, ask, turn)
+
+    def _answer_share(self, ask: _ShareQuestion, turn: Turn) -> Answer:
+        group = self._find_share(ask.group_id)
+        if isinstance(group, Refused):
+            return KnownShareStates(()) if isinstance(ask, ListShareStates) else group
+        match ask:
+            case DescribeShareGroup():
+                return group.described()
+            case ListShareStates():
+                return share_states.known(group)
+            case SettleShareStates():
+                return share_states.settle(group, ask, turn)
+            case AlterShareOffsets():
+                return self._alter_offsets(group, ask, turn)
+            case DeleteShareOffsets():
+                return share_states.delete_offsets(group, ask, turn)
+            case ForgetShareStates():
+                return share_states.forget(group, ask.topics, turn)
+            case _:
+                assert_never(ask)
+
+    def _alter_offsets(self, group: ShareGroup, ask: AlterShareOffsets, turn: Turn) -> Answer:
+        answer = share_states.alter_offsets(group, ask, turn)
+        if not group.has_records:
+            del self._groups[group.group_id]  # made for nothing
+        return answer
+
+    def _find_share(self, group_id: GroupId) -> ShareGroup | Refused:
+        group = self._groups.get(group_id)
+        if not group_id:
+            return Refused(ErrorCode.INVALID_GROUP_ID)
+        if group is None:
+            return _no_group(group_id)
+        if not isinstance(group, ShareGroup):
+            return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
+        return group
+
+    def _delete_share_group(self, group: ShareGroup, ask: DeleteGroup, turn: Turn) -> None:
+        """Once the persister keeps nothing for it any more; until then the answer says what it keeps."""
+        if group.members:
+            return turn.reply(ask.token, share_states.NOT_EMPTY)
+        doomed = share_states.delete_all(group, turn)
+        if doomed.topics:
+            return turn.reply(ask.token, doomed)
+        turn.facts.extend(share_states.tombstones(group))
+        return turn.reply(ask.token, Done())
 
     # What is there, for tests and for whoever writes a snapshot
 
@@ -297,7 +432,7 @@ class GroupShard:
             raise BrokenInvariant(f"durable state without a group: {list(islice(lost, 5))}")
 
     def _turn(self, now_ms: int) -> Turn:
-        return Turn(now_ms, self.limits, self._deadlines)
+        return Turn(now_ms, self.limits, self._deadlines, self._around)
 
 
 def _unknown_member(ask: SyncGroup | Heartbeat | LeaveGroup) -> Refused | LeaveAnswer:

@@ -8,6 +8,7 @@ from enum import Enum
 from leaselog.coordination.group_commands import Answer, Reply, Token
 from leaselog.coordination.group_deadlines import Deadlines
 from leaselog.coordination.group_facts import GroupFact
+from leaselog.coordination.group_surroundings import Surroundings
 from leaselog.model import GroupId, MemberId
 
 __all__ = ["DeadlineKey", "DeadlineKind", "GroupLimits", "Outcome", "Turn"]
@@ -53,6 +54,7 @@ class Turn:
     now_ms: int
     limits: GroupLimits
     deadlines: Deadlines[DeadlineKey]
+    around: Surroundings
     facts: list[GroupFact] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
 

@@ -88,12 +88,7 @@ class BrokerConfig(View):
     group_min_session_timeout_ms = Int("The shortest session timeout of a classic group's member.")
     group_max_session_timeout_ms = Int("The longest session timeout of a classic group's member.")
     group_max_size = Int("The most members of a classic group.")
-    group_share_max_size = Int("The most members of a share group.", planned=True)
-    group_share_session_timeout_ms = Int("A member silent for this long is fenced.", planned=True)
-    group_share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.", planned=True)
-    group_share_assignment_interval_ms = Int(
-        "A share group's target assignment is computed at most this often.", planned=True
-    )
+    group_share_max_size = Int("The most members of a share group.")
     group_share_record_lock_duration_ms = Int(
         "How long an acquired record stays with its member.", planned=True
     )
@@ -101,7 +96,7 @@ class BrokerConfig(View):
     group_share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
     group_share_max_share_sessions = Int("Share sessions of the broker at once.", planned=True)
     group_share_initialize_retry_interval_ms = Int(
-        "How long until initializing a share partition is tried again.", planned=True
+        "How long until initializing a share partition is tried again."
     )
     share_coordinator_state_topic_num_partitions = Int(
         "Partitions of __share_group_state, fixed when it is created."

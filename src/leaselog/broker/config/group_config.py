@@ -24,9 +24,11 @@ class GroupConfig(View):
 
     __slots__ = ()
 
-    share_session_timeout_ms = Int("A member silent for this long is fenced.", planned=True)
-    share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.", planned=True)
-    share_assignment_interval_ms = Int("The target assignment is computed at most this often.", planned=True)
+    share_session_timeout_ms = Int("A member silent for this long is fenced.")
+    share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.")
+    share_assignment_interval_ms = Int(
+        "The target assignment is computed at most this often, unless somebody would go without."
+    )
     share_record_lock_duration_ms = Int("How long an acquired record stays with its member.", planned=True)
     share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
     share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)

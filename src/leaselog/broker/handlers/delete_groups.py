@@ -1,4 +1,5 @@
-"""DeleteGroups (key 42), versions 0 to 3: groups go, with every offset they committed (KIP-229).
+"""DeleteGroups (key 42), versions 0 to 3: groups go, with every offset they committed (KIP-229) and all share
+state that is kept for them (KIP-932).
 
 - Each group is answered for itself: NON_EMPTY_GROUP while it has members, GROUP_ID_NOT_FOUND if there is none. v3
   adds a message.
@@ -9,8 +10,7 @@ from __future__ import annotations
 import asyncio
 
 from leaselog.broker.api import RequestContext, serves
-from leaselog.coordination.group_commands import DeleteGroup, Done, Token
-from leaselog.model import GroupId, Refused
+from leaselog.model import GroupId
 from leaselog.wire.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -26,10 +26,7 @@ async def delete_groups(request: DeleteGroupsRequest, context: RequestContext) -
 
 
 async def _delete(group_id: GroupId, context: RequestContext) -> DeletableGroupResult:
-    def command(token: Token) -> DeleteGroup:
-        return DeleteGroup(token, group_id)
-
-    answer = await context.broker.groups.ask(group_id, command, Done)
-    if isinstance(answer, Refused):
-        return DeletableGroupResult(group_id=group_id, error_code=answer.code, error_message=answer.message)
+    refused = await context.broker.share_groups.delete_group(group_id)
+    if refused is not None:
+        return DeletableGroupResult(group_id=group_id, error_code=refused.code, error_message=refused.message)
     return DeletableGroupResult(group_id=group_id)

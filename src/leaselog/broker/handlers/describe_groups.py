@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.authorized_operations import ALL_GROUP_OPERATIONS
 from leaselog.coordination import group_commands as commands
 from leaselog.coordination.group_commands import DescribeGroup, Token
 from leaselog.model import ErrorCode, GroupId, Refused
@@ -20,8 +21,6 @@ from leaselog.wire.messages.describe_groups import (
 
 NOT_FOUND_SINCE = 6
 DEAD = "Dead"
-#: read, delete, describe, describe configs, alter configs: what one may do with a group, a bit each
-ALL_GROUP_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | 1 << 10 | 1 << 11
 
 
 @serves(DescribeGroupsRequest, versions=(0, 6), kips="KIP-345, 430, 1043")

@@ -1,0 +1,293 @@
+"""Share groups, for the handlers: what takes both a group's owner and the persister.
+
+A group says which state must begin or go, and writes that down; the persister is asked from here; the group is told
+the outcome. A heartbeat waits for the state it needs, a moment at most, and then goes on: so a member has its first
+partitions in the answer to its first heartbeat, where Apache Kafka has it come back an interval later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.coordination.group_commands import DeleteGroup, Done
+from leaselog.coordination.share_group_commands import (
+    AlterShareOffsets,
+    DeleteShareOffsets,
+    DescribedShareGroup,
+    DescribeShareGroup,
+    ForgetShareStates,
+    KnownShareStates,
+    ListShareStates,
+    Places,
+    SettleShareStates,
+    ShareBeat,
+    ShareHeartbeat,
+    ShareOffsetsToSet,
+    ShareStatesToDelete,
+    StatesOfTopic,
+)
+from leaselog.coordination.share_state_commands import (
+    NO_EPOCH,
+    DeleteState,
+    InitializeState,
+    ShareSummary,
+    SummarizeState,
+    Written,
+)
+from leaselog.coordination.share_state_facts import NO_COUNT, SharePartitionKey
+from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["PartitionOffset", "ShareGroups"]
+
+#: how long a heartbeat waits for state to begin; past it the member is told what there is, and comes back
+PATIENCE_S = 2.0
+#: keys that the persister is asked about at a time
+KEYS_AT_A_TIME = 1_000
+#: how often a deletion starts over because state has begun meanwhile
+DELETE_ATTEMPTS = 3
+
+log = StructuredLog("share groups")
+
+_T = TypeVar("_T")
+_Place = tuple[TopicId, int]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionOffset:
+    """How far a share group has come in a partition; -1 for what is not known."""
+
+    start_offset: int = -1
+    leader_epoch: int = 0
+    lag: int = -1
+    refused: Refused | None = None
+
+
+class ShareGroups:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        #: state that is beginning, by group; who needs it waits
+        self._beginning: dict[GroupId, set[asyncio.Task[None]]] = {}
+
+    def stop(self) -> None:
+        for tasks in self._beginning.values():
+            for task in tasks:
+                task.cancel()
+
+    # -- members --------------------------------------------------------------------------------------------
+
+    async def heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
+        """The group's answer, once there is state for what it assigns. The token of ``ask`` does not matter."""
+        beat = await self._heartbeat(ask)
+        if isinstance(beat, Refused):
+            return beat
+        if beat.to_initialize:
+            self._begin(ask.group_id, beat.to_initialize, beat.state_epoch)
+        elif not beat.is_initializing:
+            return beat
+        tasks = self._beginning.get(ask.group_id)
+        if tasks:
+            await asyncio.wait(tasks, timeout=PATIENCE_S)
+        return await self._heartbeat(
+            replace(
+                ask,
+                member_epoch=beat.epoch,
+                rack_id=None,
+                topics=None,
+                continues_from=ask.member_epoch,
+                wants_assignment=beat.assignment is not None,
+            )
+        )
+
+    async def _heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
+        groups = self._broker.groups
+        return await groups.ask(ask.group_id, lambda token: replace(ask, token=token), ShareBeat)
+
+    async def describe(self, group_id: GroupId) -> DescribedShareGroup | Refused:
+        groups = self._broker.groups
+        return await groups.ask(
+            group_id, lambda token: DescribeShareGroup(token, group_id), DescribedShareGroup
+        )
+
+    # -- state that begins ----------------------------------------------------------------------------------
+
+    def _begin(self, group_id: GroupId, places: Places, state_epoch: int) -> None:
+        """Not given up when the member that set it off goes away: others need it too."""
+        task = asyncio.get_running_loop().create_task(self._initialize_all(group_id, places, state_epoch))
+        self._beginning.setdefault(group_id, set()).add(task)
+        task.add_done_callback(lambda done: self._begun(group_id, done))
+
+    def _begun(self, group_id: GroupId, task: asyncio.Task[None]) -> None:
+        tasks = self._beginning[group_id]
+        tasks.discard(task)
+        if not tasks:
+            del self._beginning[group_id]
+
+    async def _initialize_all(self, group_id: GroupId, places: Places, state_epoch: int) -> None:
+        wanted = [(topic, i) for topic, partitions in places.items() for i in sorted(partitions)]
+        outcomes = await self._initialize(group_id, dict.fromkeys(wanted, -1), state_epoch)
+        refused = {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Refused)}
+        if refused:
+            (topic, partition), why = next(iter(refused.items()))
+            log.warning(
+                "share state could not begin",
+                group=group_id,
+                partitions=len(refused),
+                topic=self._broker.cluster.topic_name_of(topic),
+                partition=partition,
+                why=why,
+            )
+
+    async def _initialize(
+        self, group_id: GroupId, offsets: Mapping[_Place, int], state_epoch: int
+    ) -> dict[_Place, Written | Refused]:
+        """Has the state begin at these offsets, and tells the group."""
+        outcomes: dict[_Place, Written | Refused] = {}
+        for some in _in_pieces(offsets):
+            answers = await asyncio.gather(
+                *(
+                    self._broker.persister.initialize(
+                        InitializeState(SharePartitionKey(group_id, *place), state_epoch, offsets[place])
+                    )
+                    for place in some
+                )
+            )
+            outcomes.update(zip(some, answers, strict=True))
+        done = _by_topic(place for place, outcome in outcomes.items() if not isinstance(outcome, Refused))
+        failed = _by_topic(place for place, outcome in outcomes.items() if isinstance(outcome, Refused))
+        await self._broker.groups.ask(
+            group_id, lambda token: SettleShareStates(token, group_id, done, failed), Done
+        )
+        return outcomes
+
+    # -- administration -------------------------------------------------------------------------------------
+
+    async def topics_with_state(self, group_id: GroupId) -> Sequence[StatesOfTopic] | Refused:
+        """Empty for a group that is not there, or is none that shares."""
+        found = await self._broker.groups.ask(
+            group_id, lambda token: ListShareStates(token, group_id), KnownShareStates
+        )
+        return found if isinstance(found, Refused) else found.topics
+
+    async def offsets(self, group_id: GroupId, topic: StatesOfTopic) -> dict[int, PartitionOffset]:
+        """How far the group has come, whether or not there is such a group."""
+        found: dict[int, PartitionOffset] = {}
+        for some in _in_pieces(sorted(topic.partitions)):
+            summaries = await asyncio.gather(
+                *(
+                    self._broker.persister.read_summary(
+                        SummarizeState(SharePartitionKey(group_id, topic.topic_id, i), NO_EPOCH)
+                    )
+                    for i in some
+                )
+            )
+            for i, summary in zip(some, summaries, strict=True):
+                found[i] = self._offset(TopicPartition(topic.name, i), summary)
+        return found
+
+    def _offset(self, place: TopicPartition, summary: ShareSummary | Refused) -> PartitionOffset:
+        if isinstance(summary, Refused):
+            return PartitionOffset()
+        if summary.start_offset < 0 or summary.delivery_complete_count == NO_COUNT:
+            return PartitionOffset(summary.start_offset, summary.leader_epoch)
+        partition = self._broker.logs.partition(*place)
+        if partition is None:
+            return PartitionOffset(refused=Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+        behind = partition.log.high_watermark - summary.start_offset
+        return PartitionOffset(
+            summary.start_offset, summary.leader_epoch, behind - summary.delivery_complete_count
+        )
+
+    async def alter_offsets(
+        self, group_id: GroupId, offsets: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, Refused | None] | Refused:
+        """Why each was not set, None if it was; a refusal for all of them if the group is not to be altered."""
+        plan = await self._broker.groups.ask(
+            group_id, lambda token: AlterShareOffsets(token, group_id, offsets), ShareOffsetsToSet
+        )
+        if isinstance(plan, Refused):
+            return plan
+        places = {place: self._place(place) for place in offsets if place not in plan.unknown}
+        wanted = {at: offsets[place] for place, at in places.items() if at is not None}
+        outcomes = await self._initialize(group_id, wanted, plan.state_epoch) if wanted else {}
+        answers: dict[TopicPartition, Refused | None] = {}
+        for place in offsets:
+            at = places.get(place)
+            outcome = None if at is None else outcomes[at]
+            unknown = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            answers[place] = unknown if outcome is None else outcome if isinstance(outcome, Refused) else None
+        return answers
+
+    def _place(self, place: TopicPartition) -> _Place | None:
+        topic = self._broker.cluster.topic(place.topic)
+        return None if topic is None else (topic.topic_id, place.partition)
+
+    async def delete_offsets(
+        self, group_id: GroupId, topics: Sequence[str]
+    ) -> dict[str, StatesOfTopic | Refused] | Refused:
+        """What was deleted of each topic, or why nothing was."""
+        plan = await self._broker.groups.ask(
+            group_id,
+            lambda token: DeleteShareOffsets(token, group_id, tuple(topics)),
+            ShareStatesToDelete,
+        )
+        if isinstance(plan, Refused):
+            return plan
+        failed = await self._delete(group_id, plan.topics)
+        outcomes: dict[str, StatesOfTopic | Refused] = {
+            topic.name: failed.get(topic.topic_id, topic) for topic in plan.topics
+        }
+        return outcomes | dict(plan.refused)
+
+    async def delete_group(self, group_id: GroupId) -> Refused | None:
+        """A group of any kind; a share group's state goes first, so that nothing is left which nobody would find."""
+        for _ in range(DELETE_ATTEMPTS):
+            answer = await self._broker.groups.ask_any(group_id, lambda token: DeleteGroup(token, group_id))
+            if isinstance(answer, Refused):
+                return answer
+            if not isinstance(answer, ShareStatesToDelete):
+                return None
+            for refused in (await self._delete(group_id, answer.topics)).values():
+                return refused
+        return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "The group's state keeps beginning anew.")
+
+    async def _delete(self, group_id: GroupId, topics: Iterable[StatesOfTopic]) -> dict[TopicId, Refused]:
+        """Has the state go, tells the group; why it did not, by topic."""
+        failed: dict[TopicId, Refused] = {}
+        gone: set[TopicId] = set()
+        for topic in topics:
+            gone.add(topic.topic_id)
+            for some in _in_pieces(sorted(topic.partitions)):
+                keys = [SharePartitionKey(group_id, topic.topic_id, i) for i in some]
+                answers = await asyncio.gather(
+                    *(self._broker.persister.delete(DeleteState(key)) for key in keys)
+                )
+                for refused in answers:
+                    if isinstance(refused, Refused):
+                        failed[topic.topic_id] = refused
+        gone -= failed.keys()
+        await self._broker.groups.ask(
+            group_id, lambda token: ForgetShareStates(token, group_id, frozenset(gone)), Done
+        )
+        return failed
+
+
+def _by_topic(places: Iterable[_Place]) -> dict[TopicId, frozenset[int]]:
+    found: dict[TopicId, set[int]] = {}
+    for topic, partition in places:
+        found.setdefault(topic, set()).add(partition)
+    return {topic: frozenset(partitions) for topic, partitions in found.items()}
+
+
+def _in_pieces(things: Iterable[_T]) -> Iterator[list[_T]]:
+    """As many at a time as the persister is asked about."""
+    left = iter(things)
+    while piece := list(islice(left, KEYS_AT_A_TIME)):
+        yield piece

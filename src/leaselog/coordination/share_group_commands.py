@@ -1,0 +1,192 @@
+"""What may be asked of a share group, and what it answers. Values only; tokens are as in ``group_commands``.
+
+A share group does not reach the persister itself. Where state must begin or go, the answer says so; whoever asked
+sees to it and tells the outcome with another command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from leaselog.coordination.group_token import Token
+from leaselog.coordination.share_group_facts import Assignment
+from leaselog.model import GroupId, MemberId, Refused, TopicId, TopicPartition
+
+__all__ = [
+    "LEAVE_EPOCH",
+    "AlterShareOffsets",
+    "DeleteShareOffsets",
+    "DescribeShareGroup",
+    "DescribedShareGroup",
+    "DescribedShareMember",
+    "ForgetShareStates",
+    "KnownShareStates",
+    "ListShareStates",
+    "Places",
+    "SettleShareStates",
+    "ShareBeat",
+    "ShareGroupAnswer",
+    "ShareGroupCommand",
+    "ShareHeartbeat",
+    "ShareOffsetsToSet",
+    "ShareStatesToDelete",
+    "StatesOfTopic",
+]
+
+#: the epoch of a member that goes
+LEAVE_EPOCH = -1
+
+#: partitions by topic
+Places = Mapping[TopicId, frozenset[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareHeartbeat:
+    """Joins (epoch 0), stays, or leaves (LEAVE_EPOCH)."""
+
+    token: Token
+    group_id: GroupId
+    member_id: MemberId
+    member_epoch: int
+    client_id: str
+    client_host: str
+    #: None for the one it had
+    rack_id: str | None = None
+    #: None for those it had
+    topics: tuple[str, ...] | None = None
+    #: a heartbeat goes on after state was initialized for it: ``previous_epoch`` is what the member itself knows
+    continues_from: int | None = None
+    #: the answer has the assignment, also an unchanged one
+    wants_assignment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SettleShareStates:
+    """What came of initializing: these partitions are assigned from now on, those are tried again."""
+
+    token: Token
+    group_id: GroupId
+    initialized: Places
+    failed: Places
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeShareGroup:
+    token: Token
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class ListShareStates:
+    """For which partitions the group has state. None, rather than a refusal, of a group that is not there."""
+
+    token: Token
+    group_id: GroupId
+
+
+@dataclass(frozen=True, slots=True)
+class AlterShareOffsets:
+    """The group, made if need be, begins anew at these offsets."""
+
+    token: Token
+    group_id: GroupId
+    offsets: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteShareOffsets:
+    token: Token
+    group_id: GroupId
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetShareStates:
+    """The state of these topics, which were marked as going, is gone."""
+
+    token: Token
+    group_id: GroupId
+    topics: frozenset[TopicId]
+
+
+ShareGroupCommand = (
+    ShareHeartbeat
+    | SettleShareStates
+    | DescribeShareGroup
+    | ListShareStates
+    | AlterShareOffsets
+    | DeleteShareOffsets
+    | ForgetShareStates
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBeat:
+    """The answer to a heartbeat."""
+
+    member_id: MemberId
+    epoch: int
+    heartbeat_interval_ms: int = 0
+    #: None if it is the one the member knows
+    assignment: Assignment | None = None
+    #: state that whoever asked is to have initialized, with this epoch
+    to_initialize: Places | None = None
+    state_epoch: int = 0
+    #: somebody else is initializing state that this group waits for
+    is_initializing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedShareMember:
+    member_id: MemberId
+    rack_id: str | None
+    epoch: int
+    client_id: str
+    client_host: str
+    topics: tuple[str, ...]
+    #: what it is to have; it may not know yet
+    target: Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedShareGroup:
+    group_id: GroupId
+    state: str
+    epoch: int
+    assignment_epoch: int
+    assignor: str
+    members: tuple[DescribedShareMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatesOfTopic:
+    topic_id: TopicId
+    name: str
+    partitions: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownShareStates:
+    topics: tuple[StatesOfTopic, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShareOffsetsToSet:
+    #: what has no such topic or partition; all else is to be initialized with this epoch
+    unknown: frozenset[TopicPartition]
+    state_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShareStatesToDelete:
+    """Have the persister delete these, then ``ForgetShareStates``."""
+
+    topics: tuple[StatesOfTopic, ...]
+    #: topics that have nothing to delete, with the reason
+    refused: Mapping[str, Refused]
+
+
+ShareGroupAnswer = (
+    ShareBeat | DescribedShareGroup | KnownShareStates | ShareOffsetsToSet | ShareStatesToDelete
+)

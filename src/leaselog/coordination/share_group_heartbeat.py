@@ -1,0 +1,251 @@
+"""What a heartbeat does to a share group, and what the lack of one does.
+
+A heartbeat joins, stays or leaves. One that stays may say that its member wants other topics; and it is the moment
+at which the group takes note of whatever else has changed: topics made, grown or deleted, partitions initialized.
+The answer brings the member to its target at once, since nobody must let go before somebody else may begin.
+
+Kafka computes a target at most once an interval. Here that holds only while nobody goes without: what has nobody to
+work on it, and members who have nothing to work on, are seen to at once.
+
+Each fact is replayed as it is decided, so that the next step builds on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from leaselog.coordination.group_surroundings import ShareSettings, Surroundings
+from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, Turn
+from leaselog.coordination.share_assignor import assign
+from leaselog.coordination.share_group import NO_TARGET, NOT_JOINED, ShareGroup, metadata_hash
+from leaselog.coordination.share_group_commands import LEAVE_EPOCH, ShareBeat, ShareHeartbeat
+from leaselog.coordination.share_group_facts import (
+    Assignment,
+    ShareAssignmentStored,
+    ShareAssignmentTime,
+    ShareCurrent,
+    ShareCurrentStored,
+    ShareEpoch,
+    ShareEpochStored,
+    ShareMemberAsked,
+    ShareMemberStored,
+    ShareTargetStored,
+)
+from leaselog.coordination.share_group_states import begin_missing, offerable
+from leaselog.model import ErrorCode, MemberId, Refused, TopicId
+
+__all__ = ["heartbeat", "refusal_of_shape", "resume", "session_is_due"]
+
+JOIN_EPOCH = 0
+
+
+def refusal_of_shape(ask: ShareHeartbeat) -> Refused | None:
+    """What is wrong with the heartbeat whatever the group, in Kafka's words and order."""
+    for name, value in (("MemberId", ask.member_id), ("GroupId", ask.group_id), ("RackId", ask.rack_id)):
+        if value is not None and not value.strip():
+            return Refused(ErrorCode.INVALID_REQUEST, f"{name} can't be empty.")
+    if ask.member_epoch == JOIN_EPOCH and not ask.topics:
+        return Refused(ErrorCode.INVALID_REQUEST, "SubscribedTopicNames must be set in first request.")
+    if ask.member_epoch < LEAVE_EPOCH:
+        return Refused(ErrorCode.INVALID_REQUEST, "MemberEpoch is invalid.")
+    return None
+
+
+def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat | Refused:
+    settings = turn.around.share_settings(group.group_id)
+    refused = _refusal(group, ask, settings)
+    if refused is not None:
+        return refused
+    if ask.member_epoch == LEAVE_EPOCH:
+        _remove(group, ask.member_id, turn)
+        return ShareBeat(ask.member_id, LEAVE_EPOCH)
+    _note_changes(group, _take_in(group, ask, turn), turn)
+    missing = begin_missing(group, settings, turn)
+    _assign_if_due(group, ask.member_id, settings, turn)
+    is_moved = _bring_to_target(group, ask, turn)
+    turn.deadlines.set(_session(group, ask.member_id), turn.now_ms + settings.session_timeout_ms)
+    current = group.currents[ask.member_id]
+    is_full = ask.member_epoch == JOIN_EPOCH or ask.topics is not None or ask.wants_assignment
+    return ShareBeat(
+        ask.member_id,
+        current.epoch,
+        settings.heartbeat_interval_ms,
+        current.assigned if is_full or is_moved else None,
+        missing or None,
+        group.epoch.epoch,
+        is_initializing=not missing and _is_initializing(group, turn.around),
+    )
+
+
+def session_is_due(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
+    if member_id in group.members:
+        _remove(group, member_id, turn)
+
+
+def resume(group: ShareGroup, turn: Turn) -> None:
+    """After a restart nobody is late yet."""
+    timeout_ms = turn.around.share_settings(group.group_id).session_timeout_ms
+    for member_id in group.members:
+        turn.deadlines.set(_session(group, member_id), turn.now_ms + timeout_ms)
+
+
+def _session(group: ShareGroup, member_id: MemberId) -> DeadlineKey:
+    return DeadlineKind.SESSION, group.group_id, member_id
+
+
+# Who may
+
+
+def _refusal(group: ShareGroup, ask: ShareHeartbeat, settings: ShareSettings) -> Refused | None:
+    current = group.currents.get(ask.member_id)
+    if current is None:
+        if ask.member_epoch != JOIN_EPOCH:
+            why = f"Member {ask.member_id} is not a member of group {group.group_id}."
+            return Refused(ErrorCode.UNKNOWN_MEMBER_ID, why)
+        if len(group.members) >= settings.max_size:
+            why = f"The share group has reached its maximum capacity of {settings.max_size} members."
+            return Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, why)
+        return None
+    if ask.member_epoch in (JOIN_EPOCH, LEAVE_EPOCH):
+        return None  # a fenced member comes back under its id (KAFKA-19862)
+    return _refusal_of_epoch(ask.member_epoch, current)
+
+
+def _refusal_of_epoch(epoch: int, current: ShareCurrent) -> Refused | None:
+    """Kafka takes the current epoch and the one before. In between lie only epochs that this group passed through
+    within one heartbeat and told nobody."""
+    if epoch > current.epoch:
+        size, tail = "greater", ""
+    elif epoch < current.previous_epoch:
+        size = "smaller"
+        tail = f", and it does not match the previous member epoch ({current.previous_epoch})"
+    else:
+        return None
+    return Refused(
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        f"The share group member has a {size} member epoch ({epoch}) than the one known by the group coordinator "
+        f"({current.epoch}){tail}. The member must abandon all its partitions and rejoin.",
+    )
+
+
+# What changes
+
+
+def _take_in(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> bool:
+    """Writes down what the member says of itself; whether it wants other topics than before."""
+    before = group.members.get(ask.member_id)
+    topics = before.topics if before else ()
+    asked = ShareMemberAsked(
+        ask.rack_id if ask.rack_id is not None else before.rack_id if before else None,
+        ask.client_id,
+        ask.client_host,
+        topics if ask.topics is None else tuple(sorted(set(ask.topics))),
+    )
+    if before is None:
+        # A member has a place from the first: it is filled in below, in the same turn.
+        group.currents[ask.member_id] = NOT_JOINED
+    if asked != before:
+        group.decide(ShareMemberStored(group.group_id, ask.member_id, asked), turn)
+    return asked.topics != topics
+
+
+def _note_changes(group: ShareGroup, has_other_topics: bool, turn: Turn) -> None:
+    """The group's epoch rises if something has changed that its target depends on."""
+    version, known = turn.around.topics_version(), group.epoch.metadata_hash
+    if has_other_topics or version != group.seen_topics_version:
+        known = metadata_hash(group.subscribed, turn.around)
+        group.seen_topics_version = version
+    if has_other_topics or known != group.epoch.metadata_hash or _has_more_to_offer(group, turn.around):
+        group.decide(ShareEpochStored(group.group_id, ShareEpoch(group.epoch.epoch + 1, known)), turn)
+
+
+def _has_more_to_offer(group: ShareGroup, around: Surroundings) -> bool:
+    """Partitions have been initialized since the target was computed."""
+    offered = _offered(group)
+    return any(
+        not partitions <= offered.get(topic, frozenset())
+        for topic, partitions in offerable(group, around).items()
+    )
+
+
+def _offered(group: ShareGroup) -> Mapping[TopicId, frozenset[int]]:
+    if group.offered is None:
+        union: dict[TopicId, frozenset[int]] = {}
+        for target in group.targets.values():
+            for topic, partitions in target.items():
+                union[topic] = union.get(topic, frozenset()) | partitions
+        group.offered = union
+    return group.offered
+
+
+def _is_initializing(group: ShareGroup, around: Surroundings) -> bool:
+    shapes = (around.topic(name) for name in group.subscribed)
+    return any(shape is not None and shape.topic_id in group.states.initializing for shape in shapes)
+
+
+# Who does what
+
+
+def _assign_if_due(group: ShareGroup, member_id: MemberId, settings: ShareSettings, turn: Turn) -> None:
+    if group.assignment.epoch == group.epoch.epoch:
+        return
+    waited_ms = turn.now_ms - group.assignment.computed_ms
+    if (
+        waited_ms >= settings.assignment_interval_ms
+        or waited_ms < 0  # the clock was set back
+        or member_id not in group.targets
+        or group.is_uncovered
+        or _has_more_to_offer(group, turn.around)
+    ):
+        _assign(group, turn)
+
+
+def _assign(group: ShareGroup, turn: Turn) -> None:
+    available = offerable(group, turn.around)
+    topic_ids = {name: shape.topic_id for name in group.subscribed if (shape := turn.around.topic(name))}
+    wanted = {
+        member_id: frozenset(topic_ids[name] for name in asked.topics if name in topic_ids)
+        for member_id, asked in group.members.items()
+    }
+    for member_id, target in assign(wanted, available, group.targets).items():
+        if group.targets.get(member_id) != target:
+            group.decide(ShareTargetStored(group.group_id, member_id, target), turn)
+    done = ShareAssignmentTime(group.epoch.epoch, turn.now_ms)
+    group.decide(ShareAssignmentStored(group.group_id, done), turn)
+    group.offered, group.is_uncovered = available, False
+
+
+def _bring_to_target(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> bool:
+    """The member stands where the group wants it from now on; whether that gives it other partitions."""
+    current = group.currents[ask.member_id]
+    assigned = _target_of(group, ask.member_id, turn.around)
+    previous = current.previous_epoch
+    if current.epoch != group.assignment.epoch:
+        previous = current.epoch if ask.continues_from is None else ask.continues_from
+    after = ShareCurrent(group.assignment.epoch, previous, assigned)
+    if after != current:
+        group.decide(ShareCurrentStored(group.group_id, ask.member_id, after), turn)
+    return assigned != current.assigned
+
+
+def _target_of(group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
+    """Its target, without what it has ceased to want since that was computed."""
+    target = group.targets.get(member_id, NO_TARGET)
+    if not target:
+        return target
+    shapes = (around.topic(name) for name in group.members[member_id].topics)
+    wanted = {shape.topic_id for shape in shapes if shape is not None}
+    if target.keys() <= wanted:
+        return target
+    return {topic: partitions for topic, partitions in target.items() if topic in wanted}
+
+
+def _remove(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
+    turn.deadlines.cancel(_session(group, member_id))
+    group.is_uncovered |= bool(group.targets.get(member_id))
+    group.decide(ShareCurrentStored(group.group_id, member_id, None), turn)
+    group.decide(ShareTargetStored(group.group_id, member_id, None), turn)
+    group.decide(ShareMemberStored(group.group_id, member_id, None), turn)
+    topics = metadata_hash(group.subscribed, turn.around)
+    group.seen_topics_version = turn.around.topics_version()
+    group.decide(ShareEpochStored(group.group_id, ShareEpoch(group.epoch.epoch + 1, topics)), turn)
