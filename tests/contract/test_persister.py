@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 from uuid import UUID
 
 import pytest
 
+from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.broker import Broker
 from leaselog.broker.cluster import CreatedTopic, NewTopic
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.persister import InProcessPersister, NoOpPersister, Persister
+from leaselog.broker.persister_wire import Address, WirePersister
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     DeleteState,
@@ -27,11 +30,37 @@ from leaselog.coordination.share_state_commands import (
 )
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId
+from leaselog.wire.codec import decode, encode
+from leaselog.wire.schema import Message
 
+M = TypeVar("M", bound=Message)
 Story = Callable[["Desk"], Coroutine[None, None, None]]
+
+
+class Loopback:
+    """The way over the wire without the wire: requests go through the codec and the handlers of this broker."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    async def ask(self, node: Address | None, request: Message, version: int, response: type[M]) -> M:
+        api = api_of(request.API_KEY)
+        assert api is not None
+        arrived = decode(api.request, version, encode(request, version))
+        context = RequestContext(self._broker, api, version, "test", Client(1, "127.0.0.1", 5555))
+        reply = api.handler(arrived, context)
+        made = await reply if isinstance(reply, Awaitable) else reply
+        assert made is not None
+        return decode(response, version, encode(made, version))
+
+
+async def no_time(_: float) -> None:
+    await asyncio.sleep(0)
+
 
 MAKERS: dict[str, Callable[[Broker], Persister]] = {
     "in process": lambda broker: InProcessPersister(broker.share_coordinator),
+    "over the wire": lambda broker: WirePersister(Loopback(broker), jitter=lambda: 1.0, sleep=no_time),
 }
 
 
