@@ -150,12 +150,15 @@ def _take_in(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> bool:
 
 
 def _note_changes(group: ShareGroup, has_other_topics: bool, turn: Turn) -> None:
-    """The group's epoch rises if something has changed that its target depends on."""
+    """The group's epoch rises if something has changed that its target depends on. For partitions that have been
+    initialized since it does not rise again before there is a target for it."""
     version, known = turn.around.topics_version(), group.epoch.metadata_hash
     if has_other_topics or version != group.seen_topics_version:
         known = metadata_hash(group.subscribed, turn.around)
         group.seen_topics_version = version
-    if has_other_topics or known != group.epoch.metadata_hash or _has_more_to_offer(group, turn.around):
+    has_target = group.assignment.epoch == group.epoch.epoch
+    has_more = has_target and _has_more_to_offer(group, turn.around)
+    if has_other_topics or known != group.epoch.metadata_hash or has_more:
         group.decide(ShareEpochStored(group.group_id, ShareEpoch(group.epoch.epoch + 1, known)), turn)
 
 
