@@ -79,8 +79,12 @@ def serves(
     kips: str = "",
     advertised_from: int | None = None,
     counts_errors: bool = False,
+    exclusive: bool | None = None,
 ) -> Callable[[H], H]:
-    """Registers the decorated handler for every version in the inclusive range ``versions``."""
+    """Registers the decorated handler for every version in the inclusive range ``versions``.
+
+    ``exclusive`` is for a handler that may answer at once and yet has its connection to itself when it waits.
+    """
 
     def register(handler: H) -> H:
         if request.API_KEY in _apis:
@@ -92,7 +96,7 @@ def serves(
             request=request,
             handler=handler,
             kips=kips,
-            exclusive=iscoroutinefunction(handler),
+            exclusive=iscoroutinefunction(handler) if exclusive is None else exclusive,
             advertised_from=versions[0] if advertised_from is None else advertised_from,
             counts_errors=counts_errors,
         )

@@ -26,6 +26,8 @@ from leaselog.broker.persister import InProcessPersister, Persister
 from leaselog.broker.server import Server
 from leaselog.broker.share_coordinator import ShareCoordinator
 from leaselog.broker.share_groups import ShareGroups
+from leaselog.broker.share_metrics import ShareMetrics
+from leaselog.broker.share_partitions import SharePartitions
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.waiting_room import WaitingRoom
 from leaselog.log import Durability, Files, MemoryFiles, OsFiles
@@ -80,6 +82,8 @@ class Broker:
         self.share_groups = ShareGroups(self)
         self.share_coordinator = ShareCoordinator(self)
         self.persister: Persister = InProcessPersister(self.share_coordinator)
+        self.share_metrics = ShareMetrics(self.metrics.registry)
+        self.shares = SharePartitions(self)
         self._cleaner = Cleaner(
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
         )
@@ -127,6 +131,7 @@ class Broker:
         if self.config.log_cleaner_enable:
             self._run(self._cleaner.run())
         self.metrics.watch(self)
+        self.share_metrics.watch(self)
         if self.config.metrics_listener:
             metrics_host, _, metrics_port = self.config.metrics_listener.rpartition(":")
             self._metrics_server = await serve_metrics(self.metrics, metrics_host, int(metrics_port))
@@ -139,6 +144,7 @@ class Broker:
         self.share_groups.stop()
         await self.groups.stop()
         await self._server.drain(DRAIN_PATIENCE_S)
+        self.shares.clear()
         self.share_coordinator.stop()
         if self._metrics_server is not None:
             self._metrics_server.close()
@@ -166,11 +172,13 @@ class Broker:
 
     def connection_closed(self, client: Client) -> None:
         """A client's connection is gone: whatever is tied to it ends here."""
+        self.shares.connection_closed(client)
 
     def on_topic_deleted(self, name: str) -> None:
         self.metrics.topic_gone(name)
         self.groups.topic_deleted(name)
         self.share_coordinator.topic_deleted(name)
+        self.shares.topic_deleted()
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""

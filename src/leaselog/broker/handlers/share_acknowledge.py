@@ -1,0 +1,103 @@
+"""ShareAcknowledge (key 79), versions 1 and 2: what became of records that a member holds (KIP-932).
+
+- Within the session that a ShareFetch has opened, whose epoch it advances; -1 closes the session, which gives back all
+  that the member still holds in it.
+- A partition's batches are applied all or none, whatever becomes of its neighbours; without batches it is not answered.
+- The answer comes when what was acknowledged is as safe as `durability` promises. All acknowledgements of one turn of
+  the loop, whoever sent them, share one write and one sync.
+- Version 2: leases may be renewed (KIP-1222), and the answer tells how long they last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from uuid import UUID
+
+from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.share_requests import Acknowledgements, batches_of, refuse_who, who
+from leaselog.model import ErrorCode, Refused
+from leaselog.share import FINAL_EPOCH, SessionKey, TopicIdPartition
+from leaselog.wire.messages.share_acknowledge import (
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareAcknowledgeRequest,
+    ShareAcknowledgeResponse,
+    ShareAcknowledgeTopicResponse,
+)
+
+WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+@serves(ShareAcknowledgeRequest, versions=(1, 2), kips="KIP-932, 1222", counts_errors=True)
+def share_acknowledge(
+    request: ShareAcknowledgeRequest, context: RequestContext
+) -> ShareAcknowledgeResponse | Awaitable[ShareAcknowledgeResponse]:
+    broker = context.broker
+    refused = refuse_who(broker, request.group_id, request.member_id)
+    if refused is not None:
+        return _refusal(refused, context)
+    key = who(request.group_id, request.member_id)
+    session = broker.shares.sessions.acknowledge(key, request.share_session_epoch)
+    if isinstance(session, Refused):
+        return _refusal(session, context)
+    batches = batches_of(request.topics)
+    acknowledgements = Acknowledgements(broker, key, batches, may_renew=request.is_renew_ack)
+    if request.share_session_epoch == FINAL_EPOCH:
+        broker.shares.sessions.end(key)
+        broker.shares.release(session)
+    if acknowledgements.is_done:
+        return _response(key, acknowledgements, context)
+    return _respond_later(key, acknowledgements, context)
+
+
+async def _respond_later(
+    key: SessionKey, acknowledgements: Acknowledgements, context: RequestContext
+) -> ShareAcknowledgeResponse:
+    await acknowledgements.wait()
+    return _response(key, acknowledgements, context)
+
+
+def _refusal(refused: Refused, context: RequestContext) -> ShareAcknowledgeResponse:
+    context.broker.metrics.error(context.api, refused.code)
+    return ShareAcknowledgeResponse(error_code=refused.code, error_message=refused.message)
+
+
+def _response(
+    key: SessionKey, acknowledgements: Acknowledgements, context: RequestContext
+) -> ShareAcknowledgeResponse:
+    broker = context.broker
+    topics: dict[UUID, list[PartitionData]] = {}
+    for at, refused in acknowledgements.outcomes.items():
+        topics.setdefault(at.topic_id, []).append(_acknowledged(key, at, refused, context))
+    response = ShareAcknowledgeResponse(
+        acquisition_lock_timeout_ms=broker.cluster.configuration.group(
+            key.group_id
+        ).share_record_lock_duration_ms,
+        responses=[
+            ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
+            for topic_id, partitions in topics.items()
+        ],
+    )
+    if any(r is not None and r.code in WRONG_LEADER for r in acknowledgements.outcomes.values()):
+        here = broker.cluster
+        response.node_endpoints = [
+            NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
+        ]
+    return response
+
+
+def _acknowledged(
+    key: SessionKey, at: TopicIdPartition, refused: Refused | None, context: RequestContext
+) -> PartitionData:
+    data = PartitionData(partition_index=at.partition)
+    if refused is None:
+        return data
+    broker = context.broker
+    broker.metrics.error(context.api, refused.code)
+    data.error_code, data.error_message = refused.code, refused.message
+    if refused.code in WRONG_LEADER:
+        owner = broker.shares.find(key.group_id, at)
+        epoch = 0 if owner is None else owner.partition.leader_epoch
+        data.current_leader = LeaderIdAndEpoch(leader_id=broker.cluster.node_id, leader_epoch=epoch)
+    return data

@@ -1,0 +1,200 @@
+"""ShareFetch (key 78), versions 1 and 2: records leased to a member of a share group (KIP-932).
+
+- Only within a share session: epoch 0 opens one, -1 closes it, all else must be the epoch that is next. Errors of the
+  session are the whole answer. Beyond the bound of sessions the answer waits first, as a client would ask in a loop.
+- Acknowledgements are applied before anything is fetched, and the answer says of each that it is safe.
+- Whole batches come back, with the ranges of offsets that are the member's; it drops the records outside of them.
+- Waits up to `max_wait_ms` for `min_bytes`. Records are an answer, so are errors of all partitions; a partition that
+  does not exist hurries nobody as long as others do.
+- Version 2: an acquire mode that takes no record too many (KIP-1206), and leases renewed (KIP-1222) by a request that
+  asks for no records.
+- Closing takes no records, and does not wait for the release of what the member still has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from uuid import UUID
+
+from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.share_fetching import Seat, ShareFetching, Wish
+from leaselog.broker.share_requests import Acknowledgements, batches_of, refuse_who, who
+from leaselog.model import ErrorCode, Refused, TopicId
+from leaselog.share import (
+    FINAL_EPOCH,
+    INITIAL_EPOCH,
+    AcquireMode,
+    ConnectionId,
+    ShareSession,
+    TopicIdPartition,
+)
+from leaselog.wire.messages.share_fetch import (
+    AcquiredRecords,
+    LeaderIdAndEpoch,
+    NodeEndpoint,
+    PartitionData,
+    ShareFetchableTopicResponse,
+    ShareFetchRequest,
+    ShareFetchResponse,
+)
+
+WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+
+@serves(ShareFetchRequest, versions=(1, 2), kips="KIP-932, 1206, 1222", counts_errors=True, exclusive=True)
+def share_fetch(
+    request: ShareFetchRequest, context: RequestContext
+) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
+    broker = context.broker
+    refused = refuse_who(broker, request.group_id, request.member_id) or _refuse_shape(request)
+    if refused is not None:
+        return _refusal(refused, context)
+    batches = batches_of(request.topics)
+    session = broker.shares.sessions.fetch(
+        who(request.group_id, request.member_id),
+        request.share_session_epoch,
+        ConnectionId(context.client.connection_id),
+        added=[
+            TopicIdPartition(TopicId(t.topic_id), p.partition_index)
+            for t in request.topics
+            for p in t.partitions
+        ],
+        forgotten=[
+            TopicIdPartition(TopicId(t.topic_id), p)
+            for t in request.forgotten_topics_data
+            for p in t.partitions
+        ],
+        has_acknowledgements=bool(batches),
+    )
+    if isinstance(session, Refused):
+        if session.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            return _refuse_later(session, request.max_wait_ms, context)
+        return _refusal(session, context)
+    acknowledgements = Acknowledgements(broker, session.key, batches, may_renew=request.is_renew_ack)
+    if request.share_session_epoch == FINAL_EPOCH:
+        broker.shares.sessions.end(session.key)
+        broker.shares.release(session)
+    fetching = _fetching(request, session, context)
+    if fetching.try_now() and acknowledgements.is_done:
+        return _response(request, session, fetching, acknowledgements, context)
+    return _respond_later(request, session, fetching, acknowledgements, context)
+
+
+def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
+    """A request that renews leases fetches nothing, and has to say so."""
+    if not request.is_renew_ack:
+        return None
+    asked = {
+        "max_bytes": request.max_bytes,
+        "min_bytes": request.min_bytes,
+        "max_records": request.max_records,
+        "max_wait_ms": request.max_wait_ms,
+    }
+    wrong = [f"{name} {value}" for name, value in asked.items() if value]
+    if wrong:
+        text = f"a share fetch that renews acknowledges only: {', '.join(wrong)}, expected 0"
+        return Refused(ErrorCode.INVALID_REQUEST, text)
+    return None
+
+
+def _fetching(request: ShareFetchRequest, session: ShareSession, context: RequestContext) -> ShareFetching:
+    epoch = request.share_session_epoch
+    wants_none = request.max_records <= 0 or request.max_bytes <= 0 or epoch == FINAL_EPOCH
+    wish = Wish(
+        max_wait_ms=request.max_wait_ms,
+        min_bytes=request.min_bytes,
+        max_bytes=request.max_bytes,
+        max_records=request.max_records,
+        batch_size=request.batch_size,
+        mode=AcquireMode.RECORD_LIMIT if request.share_acquire_mode == 1 else AcquireMode.BATCH_OPTIMIZED,
+    )
+    return ShareFetching(context.broker, session, () if wants_none else session.in_turn(epoch), wish)
+
+
+async def _refuse_later(refused: Refused, wait_ms: int, context: RequestContext) -> ShareFetchResponse:
+    await context.broker.waiting_room.wait([refused], max(wait_ms, 0) / 1000)
+    return _refusal(refused, context)
+
+
+async def _respond_later(
+    request: ShareFetchRequest,
+    session: ShareSession,
+    fetching: ShareFetching,
+    acknowledgements: Acknowledgements,
+    context: RequestContext,
+) -> ShareFetchResponse:
+    if not fetching.is_done:
+        await fetching.wait()
+    await acknowledgements.wait()
+    return _response(request, session, fetching, acknowledgements, context)
+
+
+def _refusal(refused: Refused, context: RequestContext) -> ShareFetchResponse:
+    context.broker.metrics.error(context.api, refused.code)
+    return ShareFetchResponse(error_code=refused.code, error_message=refused.message)
+
+
+def _response(
+    request: ShareFetchRequest,
+    session: ShareSession,
+    fetching: ShareFetching,
+    acknowledgements: Acknowledgements,
+    context: RequestContext,
+) -> ShareFetchResponse:
+    broker, epoch = context.broker, request.share_session_epoch
+    if epoch != FINAL_EPOCH and not session.is_current(epoch):
+        text = f"share session epoch {session.epoch} came while {epoch} was waiting"
+        return _refusal(Refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH, text), context)
+    topics: dict[UUID, dict[int, PartitionData]] = {}
+    for seat in fetching.seats:
+        data = _fetched(seat, session, context)
+        if data is not None or epoch == INITIAL_EPOCH:
+            data = data or PartitionData(partition_index=seat.at.partition, records=b"")
+            topics.setdefault(seat.at.topic_id, {})[seat.at.partition] = data
+    for at, refused in acknowledgements.outcomes.items():
+        known = topics.setdefault(at.topic_id, {})
+        data = known.get(at.partition)
+        if data is None:
+            data = known[at.partition] = PartitionData(partition_index=at.partition, records=b"")
+        if refused is not None:
+            broker.metrics.error(context.api, refused.code)
+            data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
+    response = ShareFetchResponse(
+        acquisition_lock_timeout_ms=broker.cluster.configuration.group(
+            session.key.group_id
+        ).share_record_lock_duration_ms,
+        responses=[
+            ShareFetchableTopicResponse(topic_id=topic_id, partitions=list(partitions.values()))
+            for topic_id, partitions in topics.items()
+        ],
+    )
+    if any(seat.error in WRONG_LEADER for seat in fetching.seats):
+        here = broker.cluster
+        response.node_endpoints = [
+            NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
+        ]
+    return response
+
+
+def _fetched(seat: Seat, session: ShareSession, context: RequestContext) -> PartitionData | None:
+    """What the answer says of a partition; None if it has nothing to say."""
+    broker, helping = context.broker, seat.helping
+    has_error = seat.error != ErrorCode.NONE
+    if not session.answered(seat.at, has_records=seat.has_records, has_error=has_error):
+        return None
+    data = PartitionData(partition_index=seat.at.partition, error_code=seat.error, records=b"")
+    if seat.error:
+        broker.metrics.error(context.api, seat.error)
+        if seat.error in WRONG_LEADER:
+            epoch = 0 if seat.owner is None else seat.owner.partition.leader_epoch
+            data.current_leader = LeaderIdAndEpoch(leader_id=broker.cluster.node_id, leader_epoch=epoch)
+    if helping is not None and seat.has_records:
+        data.records = helping.records
+        data.acquired_records = [
+            AcquiredRecords(
+                first_offset=r.span.start, last_offset=r.span.last, delivery_count=r.delivery_count
+            )
+            for r in helping.ranges
+        ]
+        broker.metrics.fetched(broker.cluster.name_for_metrics(seat.at.topic_id), len(helping.records))
+    return data

@@ -1,0 +1,141 @@
+"""What is counted of share groups, under KIP-932's names in Prometheus' words; the lag is KIP-1226's.
+
+Machines count for themselves; the collector reads them when somebody asks. What an owner has counted is kept when it
+ends, so that totals only rise; what is told per share partition is told of those that have an owner here.
+
+Apache Kafka's counts of requests and of failed ones are `leaselog_requests` and `leaselog_request_errors` with the
+API's name. Its fetch lock has no counterpart: nothing locks a share partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from prometheus_client import Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from leaselog.share import AcknowledgeType, Counters, RecordState
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+    from leaselog.broker.share_partition_owner import SharePartitionOwner
+
+__all__ = ["ShareMetrics"]
+
+LOAD_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+LABELS = ("group", "topic", "partition")
+
+
+class ShareMetrics:
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+        self._load_seconds = Histogram(
+            "leaselog_share_partition_load_seconds",
+            "Time to read the state of a share partition",
+            buckets=LOAD_SECONDS,
+            registry=registry,
+        )
+        #: of owners that have ended
+        self.ended = Counters()
+        #: share fetches whose time ran out before there was enough
+        self.expired_fetches = 0
+        #: partitions that share fetches looked at, and those of them that gave records
+        self.partitions_asked = 0
+        self.partitions_given = 0
+        #: closed with their connection
+        self.evicted_sessions = 0
+
+    def loaded(self, seconds: float) -> None:
+        self._load_seconds.observe(seconds)
+
+    def owner_ended(self, owner: SharePartitionOwner) -> None:
+        if owner.machine is not None:
+            _add(self.ended, owner.machine.counters)
+
+    def watch(self, broker: Broker) -> None:
+        """Adds what is read from the broker at the time of asking."""
+        self._registry.register(_ShareCollector(broker))
+
+
+class _ShareCollector(Collector):
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def collect(self) -> Iterable[Metric]:
+        yield from self._totals()
+        yield from self._sessions()
+        yield from self._per_partition()
+
+    def _totals(self) -> Iterable[Metric]:
+        metrics, sums = self._broker.share_metrics, Counters()
+        _add(sums, metrics.ended)
+        for owner in self._broker.shares.owners():
+            if owner.machine is not None:
+                _add(sums, owner.machine.counters)
+        acknowledged = CounterMetricFamily(
+            "leaselog_share_acknowledged_records", "Records acknowledged, by type", labels=["type"]
+        )
+        for kind in AcknowledgeType:
+            acknowledged.add_metric([kind.name.lower()], sums.acknowledged[kind])
+        yield acknowledged
+        for name, text, value in (
+            ("acquired_records", "Deliveries to members", sums.acquired),
+            ("redelivered_records", "Deliveries that were not the record's first", sums.redelivered),
+            ("released_records", "Records given back because a session ended", sums.released_by_session),
+            ("lock_timeouts", "Records whose lease ran out", sums.lock_timeouts),
+            ("refused_acknowledgements", "Acknowledgements refused", sums.refused_acknowledgements),
+            ("failed_writes", "Writes of share state that failed", sums.failed_writes),
+            ("fetch_expired", "Share fetches that waited in vain", metrics.expired_fetches),
+            ("fetch_partitions", "Partitions that share fetches looked at", metrics.partitions_asked),
+            ("fetch_partitions_given", "Of those, the ones that gave records", metrics.partitions_given),
+            ("session_evictions", "Share sessions ended with their connection", metrics.evicted_sessions),
+        ):
+            yield CounterMetricFamily(f"leaselog_share_{name}", text, value)
+
+    def _sessions(self) -> Iterable[Metric]:
+        sessions = self._broker.shares.sessions
+        yield GaugeMetricFamily("leaselog_share_sessions", "Share sessions open", len(sessions))
+        yield GaugeMetricFamily(
+            "leaselog_share_session_partitions", "Partitions in all share sessions", sessions.partition_count
+        )
+
+    def _per_partition(self) -> Iterable[Metric]:
+        timeouts = CounterMetricFamily(
+            "leaselog_share_partition_lock_timeouts", "Records whose lease ran out", labels=LABELS
+        )
+        families = {
+            "in_flight_records": "Records of the window",
+            "in_flight_runs": "Runs of records alike in the window",
+            "acquired_records_held": "Records leased to a member now",
+            "lag": "Records nobody has finished yet (KIP-1226)",
+        }
+        gauges = {
+            name: GaugeMetricFamily(f"leaselog_share_partition_{name}", text, labels=LABELS)
+            for name, text in families.items()
+        }
+        for owner in self._broker.shares.owners():
+            machine = owner.machine
+            if machine is None:
+                continue
+            labels = [owner.key.group_id, owner.partition.name.topic, str(owner.key.partition)]
+            timeouts.add_metric(labels, machine.counters.lock_timeouts)
+            gauges["in_flight_records"].add_metric(labels, machine.end - machine.start)
+            gauges["in_flight_runs"].add_metric(labels, machine.run_count)
+            gauges["acquired_records_held"].add_metric(labels, machine.count(RecordState.ACQUIRED))
+            gauges["lag"].add_metric(labels, owner.lag() or 0)
+        yield timeouts
+        yield from gauges.values()
+
+
+def _add(sums: Counters, more: Counters) -> None:
+    sums.acquired += more.acquired
+    sums.redelivered += more.redelivered
+    sums.refused_acknowledgements += more.refused_acknowledgements
+    sums.lock_timeouts += more.lock_timeouts
+    sums.released_by_session += more.released_by_session
+    sums.failed_writes += more.failed_writes
+    for kind, count in more.acknowledged.items():
+        sums.acknowledged[kind] += count

@@ -1,0 +1,114 @@
+"""What ShareFetch and ShareAcknowledge have in common: who asks, and the acknowledgements they carry.
+
+Kafka's inclusive offsets become half-open spans here and nowhere else. A partition's acknowledgements stand or fall
+together, and never touch another partition's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from leaselog.broker.share_feature import has_share_groups
+from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
+from leaselog.share import AcknowledgementBatch, SessionKey, TopicIdPartition, find_malformed
+from leaselog.wire.messages import share_acknowledge, share_fetch
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["Acknowledgements", "Batches", "batches_of", "refuse_who", "who"]
+
+Batch: TypeAlias = share_fetch.AcknowledgementBatch | share_acknowledge.AcknowledgementBatch
+Topic: TypeAlias = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
+#: by partition, in the order of the request
+Batches: TypeAlias = dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
+
+#: a UUID as text
+MEMBER_ID_MAX_CHARS = 36
+
+
+def refuse_who(broker: Broker, group_id: str | None, member_id: str | None) -> Refused | None:
+    """Why a request is answered no further, in the order in which Apache Kafka looks."""
+    if not has_share_groups(broker):
+        broker.shares.clear()  # they may have been on a moment ago
+        return Refused(ErrorCode.UNSUPPORTED_VERSION, "The version of API is not supported.")
+    if group_id is None:
+        return Refused(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
+    if not member_id or len(member_id) > MEMBER_ID_MAX_CHARS:
+        return Refused(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")
+    return None
+
+
+def who(group_id: str | None, member_id: str | None) -> SessionKey:
+    """Whose session it is. The broker asks no coordinator whether the group has such a member; Kafka's does not."""
+    return SessionKey(GroupId(group_id or ""), MemberId(member_id or ""))
+
+
+def batches_of(topics: Iterable[Topic]) -> Batches:
+    """The acknowledgements of a request. Topics and partitions that are named more than once are merged."""
+    found: Batches = {}
+    for topic in topics:
+        for p in topic.partitions:
+            if p.acknowledgement_batches:
+                at = TopicIdPartition(TopicId(topic.topic_id), p.partition_index)
+                found[at] = found.get(at, ()) + tuple(map(_batch, p.acknowledgement_batches))
+    return found
+
+
+def _batch(batch: Batch) -> AcknowledgementBatch:
+    return AcknowledgementBatch(batch.first_offset, batch.last_offset + 1, batch.acknowledge_types)
+
+
+class Acknowledgements:
+    """The acknowledgements of one request: made at construction; done when every one of them is safe or refused."""
+
+    __slots__ = ("_done", "_left", "outcomes")
+
+    def __init__(self, broker: Broker, key: SessionKey, batches: Batches, *, may_renew: bool) -> None:
+        #: by partition, None when all went well; complete when ``is_done``
+        self.outcomes: dict[TopicIdPartition, Refused | None] = dict.fromkeys(batches)
+        self._left = len(batches)
+        self._done: asyncio.Future[None] | None = None
+        for at, of_partition in batches.items():
+            self._acknowledge(broker, key, at, of_partition, may_renew=may_renew)
+
+    @property
+    def is_done(self) -> bool:
+        return self._left == 0
+
+    async def wait(self) -> None:
+        """Returns when every outcome is known."""
+        if self._left:
+            self._done = asyncio.get_running_loop().create_future()
+            await self._done
+
+    def _acknowledge(
+        self,
+        broker: Broker,
+        key: SessionKey,
+        at: TopicIdPartition,
+        batches: tuple[AcknowledgementBatch, ...],
+        *,
+        may_renew: bool,
+    ) -> None:
+        owner = broker.shares.find(key.group_id, at)
+        refused = find_malformed(batches, may_renew=may_renew)
+        if broker.cluster.topic_by_id(at.topic_id) is None:
+            self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID."))
+        elif refused is not None:
+            self._report(at, refused)
+        elif owner is None:
+            # nobody of the group has fetched from it since it began here: there is nothing to acknowledge
+            text = "This server does not host this topic-partition."
+            self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text))
+        else:
+            owner.acknowledge(key.member, batches, partial(self._report, at))
+
+    def _report(self, at: TopicIdPartition, refused: Refused | None) -> None:
+        self.outcomes[at] = refused
+        self._left -= 1
+        if self._left == 0 and self._done is not None and not self._done.done():
+            self._done.set_result(None)
