@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from leaselog.broker.partition import Partition
-from leaselog.broker.share_coordinator_owner import ShareStateOwner
+from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     InitializeState,
@@ -125,6 +125,21 @@ async def test_all_of_one_turn_share_an_append_and_a_sync() -> None:
     assert await settled(partition, *asked) == [Written()] * 40
     assert partition.log.end_offset == 40
     assert batch_count(partition) == 1
+    owner.stop()
+
+
+@on_a_loop
+async def test_what_is_written_is_counted_once_it_is_safe() -> None:
+    partition = open_partition(MemoryFiles())
+    counts = ShareStateCounts()
+    owner = ShareStateOwner(partition, LIMITS, now_ms=lambda: NOW_MS, counts=counts)
+    owner.load()
+    asked = [owner.ask(InitializeState(key(i), 0, 0)) for i in range(20)]
+    await turns()
+    assert counts.written == 0
+    await settled(partition, *asked, owner.ask(SummarizeState(key())))
+    assert (counts.written, counts.appends) == (20, 1)
+    assert 0 < counts.longest_write_s <= counts.write_s
     owner.stop()
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from leaselog.broker.group_coordinator import coordinator_partition
 from leaselog.broker.partition import Partition
-from leaselog.broker.share_coordinator_owner import ShareStateOwner
+from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_names import SHARE_STATE_TOPIC
 from leaselog.coordination.share_state_commands import DropTopicState, KeyedCommand, ShareStateAnswer
@@ -42,6 +42,7 @@ class ShareCoordinator:
         self._broker = broker
         self._owners: dict[int, ShareStateOwner] = {}
         self._limits = share_state_limits(broker.config)
+        self.counts = ShareStateCounts()
         self._is_stopped = False
 
     async def start(self) -> None:
@@ -93,6 +94,10 @@ class ShareCoordinator:
     def key_count(self) -> int:
         """Share partitions whose state is kept here."""
         return sum(owner.key_count() for owner in self._owners.values())
+
+    def log_starts(self) -> dict[int, int]:
+        """Where the log of each partition of the topic starts: how far it has been pruned."""
+        return {index: owner.partition.log.start_offset for index, owner in self._owners.items()}
 
     # -- upkeep ---------------------------------------------------------------------------------------------
 
@@ -165,7 +170,7 @@ class ShareCoordinator:
         return owner
 
     def _new_owner(self, partition: Partition) -> ShareStateOwner:
-        return ShareStateOwner(partition, self._limits, now_ms=self._broker.now_ms)
+        return ShareStateOwner(partition, self._limits, now_ms=self._broker.now_ms, counts=self.counts)
 
 
 def share_state_limits(config: BrokerConfig) -> ShareStateLimits:

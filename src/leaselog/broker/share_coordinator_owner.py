@@ -28,7 +28,7 @@ from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
 from leaselog.wire.record_batch import HEADER_BYTES
 from leaselog.wire.records import Record, build_batch
 
-__all__ = ["ShareStateOwner"]
+__all__ = ["ShareStateCounts", "ShareStateOwner"]
 
 #: what the length, offset and timestamp of a record take at most
 RECORD_OVERHEAD_BYTES = 32
@@ -47,6 +47,25 @@ NOT_LOADED = Refused(
 STOPPED = Refused(ErrorCode.NOT_COORDINATOR, "This is not the correct coordinator.")
 OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
 
+
+@dataclass(slots=True)
+class ShareStateCounts:
+    """What has been written by all owners together, for whoever shows it."""
+
+    #: records, as in Kafka's write-total
+    written: int = 0
+    appends: int = 0
+    #: from the decision to its safety, added up over records
+    write_s: float = 0.0
+    longest_write_s: float = 0.0
+
+    def wrote(self, records: int, seconds: float) -> None:
+        self.written += records
+        self.appends += 1
+        self.write_s += records * seconds
+        self.longest_write_s = max(self.longest_write_s, seconds)
+
+
 _Answer = asyncio.Future[ShareStateAnswer]
 _Promise = tuple[_Answer, ShareStateAnswer]
 
@@ -55,15 +74,24 @@ _Promise = tuple[_Answer, ShareStateAnswer]
 class _Turn:
     """What this turn of the loop has decided."""
 
-    #: where the log ended when the turn's first fact was replayed
+    #: where the log ended when the turn's first fact was replayed, and when that was
     start: int
+    began_s: float
     facts: list[ShareFact] = field(default_factory=list)
     promises: list[_Promise] = field(default_factory=list)
 
 
 class ShareStateOwner:
-    def __init__(self, partition: Partition, limits: ShareStateLimits, *, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        partition: Partition,
+        limits: ShareStateLimits,
+        *,
+        now_ms: Callable[[], int],
+        counts: ShareStateCounts | None = None,
+    ) -> None:
         self.partition = partition
+        self._counts = counts or ShareStateCounts()
         self._limits = limits
         self._now_ms = now_ms
         self._shard: ShareStateShard | None = None
@@ -183,8 +211,9 @@ class ShareStateOwner:
         for fact in facts:
             turn = self._turn
             if turn is None:
-                turn = self._turn = _Turn(self.partition.log.end_offset)
-                asyncio.get_running_loop().call_soon(self._write_turn)
+                loop = asyncio.get_running_loop()
+                turn = self._turn = _Turn(self.partition.log.end_offset, loop.time())
+                loop.call_soon(self._write_turn)
             shard.replay(fact, turn.start + len(turn.facts))
             turn.facts.append(fact)
 
@@ -215,11 +244,17 @@ class ShareStateOwner:
         for write in writes:
             self._writes[write] = []
         self._writes[writes[-1]] = turn.promises
+        writes[-1].add_done_callback(lambda write: self._count(write, turn))
         for write in writes:
             if write.done():
                 self._written(write)
             else:
                 write.add_done_callback(self._written)
+
+    def _count(self, write: asyncio.Future[Appended | AppendRefused], turn: _Turn) -> None:
+        if isinstance(write.result(), Appended):
+            elapsed_s = asyncio.get_running_loop().time() - turn.began_s
+            self._counts.wrote(len(turn.facts), elapsed_s)
 
     def _batches(self, facts: Iterable[ShareFact], now_ms: int) -> Iterator[bytearray]:
         """Facts as batches that the topic takes. A turn of more than one is not atomic; each fact stands alone."""
