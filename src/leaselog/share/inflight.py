@@ -113,6 +113,8 @@ class InFlight:
         Alike neighbours become one run, also across the borders of the range.
         """
         first_chunk, low = self._find(start)
+        if len(pieces) == 1 and self._set_alone(first_chunk, low, start, end, pieces[0][1]):
+            return
         if self._starts[first_chunk][low] < start:
             low += 1
         last_chunk, high, rest = self._right_border(end)
@@ -152,6 +154,16 @@ class InFlight:
         del self._firsts[:chunk], self._starts[:chunk], self._cells[:chunk]
         del self._starts[0][:index], self._cells[0][:index]
         self._starts[0][0] = self._firsts[0] = start
+
+    def _set_alone(self, chunk: int, index: int, start: int, end: int, cell: Cell) -> bool:
+        """The commonest change by far: one whole run inside a chunk, alike to neither neighbour before or after."""
+        starts, cells = self._starts[chunk], self._cells[chunk]
+        if not 0 < index < len(starts) - 1 or starts[index] != start or starts[index + 1] != end:
+            return False
+        if cells[index - 1] == cell or cells[index + 1] == cell:
+            return False
+        cells[index] = cell
+        return True
 
     def _find(self, offset: int) -> tuple[int, int]:
         chunk = bisect_right(self._firsts, offset) - 1

@@ -101,7 +101,7 @@ class RecordWindow:
 
     def rewrite(self, start: int, end: int, decide: Callable[[Cell], Cell]) -> list[Run]:
         """Let ``decide`` say what becomes of each run in the range, and get those that changed, as they are now."""
-        start, end = max(start, self.start), min(end, self.end)
+        start, end = max(start, self._runs.start), min(end, self._runs.end)
         changed: list[Run] = []
         pieces: list[tuple[int, Cell]] = []
         last: Cell | None = None
@@ -118,7 +118,6 @@ class RecordWindow:
             self._runs.splice(start, end, pieces)
             if is_acquirable(last) and end < self.end:
                 self._available.push(end)  # the rest of a run that was cut in two
-            self._bound_garbage()
         return changed
 
     def append(self, end: int, cell: Cell) -> None:
@@ -159,6 +158,18 @@ class RecordWindow:
     def pop_due(self, now_ms: int) -> tuple[int, int] | None:
         return self._deadlines.pop_due(now_ms)
 
+    def bound_garbage(self) -> None:
+        """Once a command: stale entries of the heaps never outnumber the runs by much."""
+        bound = 2 * self.run_count + _SLACK
+        if len(self._available) > bound:
+            self._available.rebuild(low for low, _, cell in self._runs if is_acquirable(cell))
+        if len(self._deadlines) > bound:
+            self._deadlines.rebuild(
+                (cell.deadline_ms, low, high)
+                for low, high, cell in self._runs
+                if cell.state is RecordState.ACQUIRED and cell.deadline_ms is not None
+            )
+
     def _now_available(self, start: int) -> None:
         self._available.push(start)
         self.became_available = True
@@ -192,17 +203,6 @@ class RecordWindow:
                 self.pending_complete_count -= count
         elif is_hole(cell):
             self.hole_count -= count
-
-    def _bound_garbage(self) -> None:
-        bound = 2 * self.run_count + _SLACK
-        if len(self._available) > bound:
-            self._available.rebuild(low for low, _, cell in self._runs if is_acquirable(cell))
-        if len(self._deadlines) > bound:
-            self._deadlines.rebuild(
-                (cell.deadline_ms, low, high)
-                for low, high, cell in self._runs
-                if cell.state is RecordState.ACQUIRED and cell.deadline_ms is not None
-            )
 
     def verify(self) -> None:
         """Count everything again. For tests: it walks the whole window."""

@@ -14,6 +14,8 @@ changes nothing.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from functools import cache
 from typing import assert_never
 
 from leaselog.model import BrokenInvariant, MemberId, Refused, Span
@@ -171,6 +173,7 @@ class SharePartition:
             self._expire(now_ms)
             answer = self._obey(command, now_ms)
             self._window.advance()
+            self._window.bound_garbage()
         except BrokenInvariant as broken:
             story = "; ".join(f"{when} {what}" for when, what in self._story)
             raise BrokenInvariant(f"{broken}. Before: {story}") from broken
@@ -245,18 +248,19 @@ class SharePartition:
 
     def _hand_out(self, command: Acquire, picked: list[tuple[int, int]], deadline_ms: int) -> Acquired:
         leased: list[Run] = []
+
+        @cache  # alike records share their cell
+        def delivered(cell: Cell) -> Cell:
+            return Cell(RecordState.ACQUIRED, cell.delivery_count + 1, command.member, deadline_ms)
+
         for start, end in picked:
-            leased += self._window.rewrite(
-                start,
-                end,
-                lambda cell: Cell(RecordState.ACQUIRED, cell.delivery_count + 1, command.member, deadline_ms),
-            )
+            leased += self._window.rewrite(start, end, delivered)
             self._window.lease(start, end, deadline_ms)
         ranges: list[AcquiredRange] = []
         for start, end, cell in _joined(leased):
             spans = chunks(start, end, command.batches, command.batch_size, command.mode)
             ranges += [AcquiredRange(span, cell.delivery_count) for span in spans]
-        count = sum(end - start for start, end, _ in leased)
+        count = _record_count(leased)
         self.counters.acquired += count
         self.counters.redelivered += sum(
             end - start for start, end, cell in leased if cell.delivery_count > 1
@@ -271,6 +275,7 @@ class SharePartition:
             self.counters.refused_acknowledgements += 1
             return refusal
         token = self._token()
+        marks: dict[AcknowledgeType, Callable[[Cell], Cell]] = {}
         marked: list[Run] = []
         for batch in command.batches:
             if batch.end <= self.start:
@@ -278,8 +283,12 @@ class SharePartition:
             for start, end, kind in segments(batch, self.start):
                 if kind is AcknowledgeType.RENEW:
                     self._renew(start, end, now_ms + self.limits.lock_duration_ms)
-                else:
-                    marked += self._mark(start, end, kind, token)
+                    continue
+                if kind not in marks:
+                    marks[kind] = _mark(kind, token, self.limits.delivery_count_limit)
+                changed = self._window.rewrite(start, end, marks[kind])
+                self.counters.acknowledged[kind] += _record_count(changed)
+                marked += changed
         return Acknowledged(self._write(token, marked))
 
     def _renew(self, start: int, end: int, deadline_ms: int) -> None:
@@ -287,20 +296,7 @@ class SharePartition:
             start, end, lambda cell: cell if is_hole(cell) else cell._replace(deadline_ms=deadline_ms)
         )
         self._window.lease(start, end, deadline_ms)
-        self.counters.acknowledged[AcknowledgeType.RENEW] += sum(high - low for low, high, _ in renewed)
-
-    def _mark(self, start: int, end: int, kind: AcknowledgeType, token: WriteToken) -> list[Run]:
-        limit = self.limits.delivery_count_limit
-
-        def marked(cell: Cell) -> Cell:
-            if is_hole(cell):
-                return cell
-            target = target_of(kind, cell.delivery_count, limit)
-            return Cell(cell.state, cell.delivery_count, cell.holder, cell.deadline_ms, token, target)
-
-        changed = self._window.rewrite(start, end, marked)
-        self.counters.acknowledged[kind] += sum(high - low for low, high, _ in changed)
-        return changed
+        self.counters.acknowledged[AcknowledgeType.RENEW] += _record_count(renewed)
 
     # writes ----------------------------------------------------------------------------------------------------------
 
@@ -344,6 +340,7 @@ class SharePartition:
         retry = self._token()
         ended: list[Run] = []
 
+        @cache
         def settled(cell: Cell) -> Cell:
             if cell.write != outcome.token:
                 return cell
@@ -374,6 +371,7 @@ class SharePartition:
         token = self._token()
         ended: list[Run] = []
 
+        @cache
         def decide(cell: Cell) -> Cell:
             has_ended = cell.deadline_ms is not None and cell.deadline_ms <= now_ms
             if cell.state is not RecordState.ACQUIRED or cell.write is not None or not has_ended:
@@ -393,7 +391,7 @@ class SharePartition:
         return Cell(RecordState.AVAILABLE, cell.delivery_count)
 
     def _count_timeouts(self, ended: list[Run]) -> None:
-        self.counters.lock_timeouts += sum(high - low for low, high, _ in ended)
+        self.counters.lock_timeouts += _record_count(ended)
 
     def _release_member(self, member: MemberId) -> None:
         """The delivery is taken back, count and all: the member's end is not the record's fault."""
@@ -408,8 +406,25 @@ class SharePartition:
                     released += self._window.rewrite(low, high, _taken_back)
                 if not left:
                     break
-        self.counters.released_by_session += sum(high - low for low, high, _ in released)
+        self.counters.released_by_session += _record_count(released)
         self._write(self._token(), released)
+
+
+def _mark(kind: AcknowledgeType, token: WriteToken, limit: int) -> Callable[[Cell], Cell]:
+    """Mark leased records with the write that is to make them what this type says."""
+
+    @cache
+    def marked(cell: Cell) -> Cell:
+        if is_hole(cell):
+            return cell
+        target = target_of(kind, cell.delivery_count, limit)
+        return Cell(cell.state, cell.delivery_count, cell.holder, cell.deadline_ms, token, target)
+
+    return marked
+
+
+def _record_count(runs: list[Run]) -> int:
+    return sum(end - start for start, end, _ in runs)
 
 
 def _missing(cell: Cell) -> Cell:
