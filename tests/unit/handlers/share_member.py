@@ -1,0 +1,277 @@
+"""A member of a share group against a broker in a box: it keeps its session's epoch as a client does.
+
+Time may be skipped: leases and long polls end when the loop's clock says so, and nobody sleeps.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+from uuid import UUID
+
+from broker_in_a_box import Box, in_a_box
+
+from leaselog.broker.api import Client, RequestContext, api_of
+from leaselog.broker.cluster import CreatedTopic, NewTopic
+from leaselog.broker.config.resources import Alteration, AlterOp, Resource
+from leaselog.coordination.cluster_records import ResourceType
+from leaselog.coordination.share_state_commands import InitializeState, Written
+from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import GroupId, Refused, TopicId
+from leaselog.wire.codec import decode, encode
+from leaselog.wire.messages import share_acknowledge as acknowledge_messages
+from leaselog.wire.messages import share_fetch as fetch_messages
+from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
+from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
+from leaselog.wire.record_batch import iterate_headers
+from leaselog.wire.records import read_records
+from leaselog.wire.schema import Message
+
+M = TypeVar("M", bound=Message)
+T = TypeVar("T")
+
+GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+#: first offset, last offset, types
+Batch = tuple[int, int, list[int]]
+#: by partition
+Acks = dict[int, list[Batch]]
+#: first offset, last offset, delivery count
+Range = tuple[int, int, int]
+
+LOCK_MS = 30_000
+
+
+class SkippingLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock can be put forward."""
+
+    skipped_s = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.skipped_s
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    with asyncio.Runner(loop_factory=SkippingLoop) as runner:
+        return runner.run(work)
+
+
+async def skip_ms(ms: int) -> None:
+    """Puts the clock forward; what was due in between has happened when this returns."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, SkippingLoop)
+    loop.skipped_s += ms / 1000
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def settled(task: asyncio.Future[Any]) -> bool:
+    """Whether it is done once everything that can run now has."""
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return task.done()
+
+
+class Group:
+    """A topic, and a group that consumes it from the beginning."""
+
+    def __init__(self, box: Box, topic_id: UUID, name: str = "g") -> None:
+        self.box = box
+        self.topic_id = topic_id
+        self.name = name
+        self.topic = "t"
+
+    def key(self, partition: int = 0) -> SharePartitionKey:
+        return SharePartitionKey(GroupId(self.name), TopicId(self.topic_id), partition)
+
+    async def begin(self, start_offset: int = 0, partitions: int = 2, epoch: int = 0) -> None:
+        for partition in range(partitions):
+            outcome = await self.box.broker.persister.initialize(
+                InitializeState(self.key(partition), epoch, start_offset)
+            )
+            assert isinstance(outcome, Written), outcome
+
+    async def configure(self, **values: str) -> None:
+        """Underscores stand for dots."""
+        await configure(self.box, self.name, **values)
+
+    async def produce(self, count: int, *, partition: int = 0, batches: int = 1) -> None:
+        """So many records in each batch."""
+        for _ in range(batches):
+            await self.box.append(self.topic, *([self.box.broker.now_ms()] * count), partition=partition)
+
+    def member(self, name: str = "m", *, connection: int = 1) -> Member:
+        return Member(self, name, connection)
+
+
+async def configure(box: Box, group: str, **values: str) -> None:
+    resource = Resource(ResourceType.GROUP, group)
+    wishes = [Alteration(key.replace("_", "."), AlterOp.SET, value) for key, value in values.items()]
+
+    def decide() -> Any:
+        changes = box.broker.cluster.configuration.alter(resource, wishes)
+        assert not isinstance(changes, Refused), changes
+        return changes
+
+    assert await box.broker.cluster.alter_configs(decide) is None
+
+
+class Member:
+    def __init__(self, group: Group, name: str, connection: int) -> None:
+        self.group = group
+        self.name = name
+        self.connection = connection
+        self.epoch = 0
+
+    async def fetch(
+        self,
+        *,
+        partitions: Iterable[int] = (0,),
+        acks: Acks | None = None,
+        epoch: int | None = None,
+        version: int = 2,
+        topic_id: UUID | None = None,
+        forget: Iterable[int] = (),
+        **wish: Any,
+    ) -> ShareFetchResponse:
+        """The next fetch of the session; all partitions at first, later only those named."""
+        if epoch is None:
+            epoch, self.epoch = self.epoch, self.epoch + 1
+        of_partition = {p: [] for p in (partitions if epoch == 0 else ())} | (acks or {})
+        request = ShareFetchRequest(
+            **{
+                "group_id": self.group.name,
+                "member_id": self.name,
+                "share_session_epoch": epoch,
+                "max_records": 500,
+                "batch_size": 500,
+                "topics": [
+                    fetch_messages.FetchTopic(
+                        topic_id=topic_id or self.group.topic_id,
+                        partitions=[
+                            fetch_messages.FetchPartition(
+                                partition_index=p,
+                                acknowledgement_batches=[
+                                    fetch_messages.AcknowledgementBatch(
+                                        first_offset=first, last_offset=last, acknowledge_types=types
+                                    )
+                                    for first, last, types in batches
+                                ],
+                            )
+                            for p, batches in of_partition.items()
+                        ],
+                    )
+                ],
+                "forgotten_topics_data": [
+                    fetch_messages.ForgottenTopic(topic_id=self.group.topic_id, partitions=list(forget))
+                ],
+                **wish,
+            }
+        )
+        return await self._ask(request, ShareFetchResponse, version)
+
+    async def acknowledge(
+        self,
+        acks: Acks,
+        *,
+        epoch: int | None = None,
+        version: int = 2,
+        topic_id: UUID | None = None,
+        **more: Any,
+    ) -> ShareAcknowledgeResponse:
+        if epoch is None:
+            epoch, self.epoch = self.epoch, self.epoch + 1
+        request = ShareAcknowledgeRequest(
+            **{
+                "group_id": self.group.name,
+                "member_id": self.name,
+                "share_session_epoch": epoch,
+                "topics": [
+                    acknowledge_messages.AcknowledgeTopic(
+                        topic_id=topic_id or self.group.topic_id,
+                        partitions=[
+                            acknowledge_messages.AcknowledgePartition(
+                                partition_index=p,
+                                acknowledgement_batches=[
+                                    acknowledge_messages.AcknowledgementBatch(
+                                        first_offset=first, last_offset=last, acknowledge_types=types
+                                    )
+                                    for first, last, types in batches
+                                ],
+                            )
+                        ],
+                    )
+                    for p, batches in acks.items()
+                ],
+                **more,
+            }
+        )
+        return await self._ask(request, ShareAcknowledgeResponse, version)
+
+    def disconnect(self) -> None:
+        self.group.box.broker.connection_closed(Client(self.connection, "127.0.0.1", 5555))
+
+    async def _ask(self, request: Message, answer: type[M], version: int) -> M:
+        api = api_of(request.API_KEY)
+        assert api is not None
+        arrived = decode(api.request, version, encode(request, version))
+        client = Client(self.connection, "127.0.0.1", 5555)
+        reply = api.handler(arrived, RequestContext(self.group.box.broker, api, version, "test", client))
+        made = await reply if isinstance(reply, Awaitable) else reply
+        assert made is not None
+        return decode(answer, version, encode(made, version))
+
+
+def partition_of(response: ShareFetchResponse, index: int = 0) -> PartitionData | None:
+    """What the answer says of a partition, once at most."""
+    found = [p for topic in response.responses for p in topic.partitions if p.partition_index == index]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def ranges(response: ShareFetchResponse, index: int = 0) -> list[Range]:
+    found = partition_of(response, index)
+    if found is None:
+        return []
+    assert found.error_code == 0
+    return [(r.first_offset, r.last_offset, r.delivery_count) for r in found.acquired_records]
+
+
+def offsets_sent(response: ShareFetchResponse, index: int = 0) -> list[int]:
+    """Of all records in the answer's bytes, the member's or not."""
+    found = partition_of(response, index)
+    data = b"" if found is None else bytes(found.records or b"")
+    return [r.offset for at, header in iterate_headers(data) for r in read_records(data, header, at)]
+
+
+def codes(response: ShareAcknowledgeResponse) -> dict[int, int]:
+    assert response.error_code == 0
+    return {p.partition_index: p.error_code for topic in response.responses for p in topic.partitions}
+
+
+def acknowledge_codes(response: ShareFetchResponse) -> dict[int, int]:
+    assert response.error_code == 0
+    return {
+        p.partition_index: p.acknowledge_error_code for topic in response.responses for p in topic.partitions
+    }
+
+
+@asynccontextmanager
+async def a_group(
+    data_dir: str | None = None, *, begin: bool = True, partitions: int = 2, **settings: str
+) -> AsyncIterator[Group]:
+    async with in_a_box(data_dir, **settings) as box:
+        topic = box.broker.cluster.topic("t")
+        if topic is None:
+            created = (await box.broker.cluster.create_topics([NewTopic("t", partitions)]))[0]
+            assert isinstance(created, CreatedTopic)
+            topic = created.topic
+        group = Group(box, topic.topic_id)
+        if begin:
+            await group.begin(partitions=partitions)
+        try:
+            yield group
+        finally:
+            box.broker.shares.clear()
+            box.broker.share_coordinator.stop()
