@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from leaselog.model import Span
 from leaselog.share.acquiring import cut_at, helping, is_last_attempt, is_throttled
 from leaselog.share.available import Taker
 from leaselog.share.commands import Acquire, Limits
@@ -70,8 +71,8 @@ def _block_size(offset: int, command: Acquire, window: RecordWindow, limits: Lim
     Apache Kafka halves what it once handed out as one batch. We do not keep those; the stretch of suspicious records
     is the same thing, up to the size that such a batch would have had.
     """
-    around = max((len(batch) for batch in command.batches if offset in batch), default=1)
-    most = min(max(around, command.batch_size), limits.max_record_locks)
+    batch = next((batch for batch in command.batches if offset in batch), Span(offset, offset + 1))
+    most = min(max(len(batch), command.batch_size), limits.max_record_locks)
     low = high = offset
     for start, end, cell in window.runs(offset - most, offset + most):
         if is_throttled(cell.delivery_count, limits.delivery_count_limit):
@@ -80,4 +81,6 @@ def _block_size(offset: int, command: Acquire, window: RecordWindow, limits: Lim
             break
         else:
             low = high = end
+    if low == window.start:
+        low = min(low, batch.start)  # the part of this batch that is through already
     return min(most, high - low)

@@ -138,6 +138,7 @@ class Oracle:
             low -= 1
         while high + 1 < first + reach and high + 1 in self.records and self._is_suspicious(high + 1):
             high += 1
+        low = min(low, there[first].start) if low == self.start else low
         halvings = count - max(2, -(-limit // 2)) + 1
         taken: list[int] = []
         for offset in free[: min(most, max(1, min(reach, high + 1 - low) >> halvings))]:
