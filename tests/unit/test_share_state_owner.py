@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_coordinator_ledger import StateTopicLedger
 from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
@@ -86,7 +87,7 @@ def owner_of(
     partition: Partition, clock: Clock | None = None, limits: ShareStateLimits = LIMITS
 ) -> ShareStateOwner:
     time = clock or Clock()
-    owner = ShareStateOwner(partition, limits, now_ms=lambda: time.now_ms)
+    owner = ShareStateOwner(partition, StateTopicLedger(partition), limits, now_ms=lambda: time.now_ms)
     owner.load()
     return owner
 
@@ -132,7 +133,9 @@ async def test_all_of_one_turn_share_an_append_and_a_sync() -> None:
 async def test_what_is_written_is_counted_once_it_is_safe() -> None:
     partition = open_partition(MemoryFiles())
     counts = ShareStateCounts()
-    owner = ShareStateOwner(partition, LIMITS, now_ms=lambda: NOW_MS, counts=counts)
+    owner = ShareStateOwner(
+        partition, StateTopicLedger(partition), LIMITS, now_ms=lambda: NOW_MS, counts=counts
+    )
     owner.load()
     asked = [owner.ask(InitializeState(key(i), 0, 0)) for i in range(20)]
     await turns()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from leaselog.broker.group_coordinator import coordinator_partition
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_coordinator_ledger import StateTopicLedger
 from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_names import SHARE_STATE_TOPIC
@@ -170,7 +171,13 @@ class ShareCoordinator:
         return owner
 
     def _new_owner(self, partition: Partition) -> ShareStateOwner:
-        return ShareStateOwner(partition, self._limits, now_ms=self._broker.now_ms, counts=self.counts)
+        return ShareStateOwner(
+            partition,
+            StateTopicLedger(partition),
+            self._limits,
+            now_ms=self._broker.now_ms,
+            counts=self.counts,
+        )
 
 
 def share_state_limits(config: BrokerConfig) -> ShareStateLimits:

@@ -1,4 +1,7 @@
-"""The owner of one partition of ``__share_group_state``: runs its shard against its log.
+"""The owner of the share state that is kept in one partition: runs its shard against the partition's log.
+
+How facts lie in the log is the ledger's business: as records of ``__share_group_state``, or as control records among
+the very records they are about.
 
 A command is decided and its facts are replayed at once. All facts of one turn of the event loop, whoever asked and
 about whichever share partition, go into the log together at the end of the turn: one append and, since the flusher
@@ -17,21 +20,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from leaselog.broker.partition import Partition
-from leaselog.broker.share_coordinator_load import LoadStep, load_steps
-from leaselog.broker.share_records import encode_share_fact
+from leaselog.broker.share_coordinator_ledger import LoadStep, ShareLedger
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand
 from leaselog.coordination.share_state_facts import ShareFact
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
 from leaselog.log import Appended, AppendRefused, Durability, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
-from leaselog.wire.record_batch import HEADER_BYTES
-from leaselog.wire.records import Record, build_batch
 
 __all__ = ["ShareStateCounts", "ShareStateOwner"]
 
-#: what the length, offset and timestamp of a record take at most
-RECORD_OVERHEAD_BYTES = 32
 #: what one stretch of offsets takes in a record
 STATE_BATCH_BYTES = 20
 #: answers that are not out yet; past it commands are refused with an error that is tried again
@@ -85,6 +83,7 @@ class ShareStateOwner:
     def __init__(
         self,
         partition: Partition,
+        ledger: ShareLedger,
         limits: ShareStateLimits,
         *,
         now_ms: Callable[[], int],
@@ -92,6 +91,7 @@ class ShareStateOwner:
     ) -> None:
         self.partition = partition
         self._counts = counts or ShareStateCounts()
+        self._ledger = ledger
         self._limits = limits
         self._now_ms = now_ms
         self._shard: ShareStateShard | None = None
@@ -130,7 +130,7 @@ class ShareStateOwner:
         shard = ShareStateShard(
             replace(self._limits, batches_max=max(1, min(self._limits.batches_max, fits)))
         )
-        steps = load_steps(self.partition)
+        steps = self._ledger.load_steps()
         try:
             _replay(shard, next(steps, []))
             second = next(steps, None)
@@ -231,7 +231,8 @@ class ShareStateOwner:
         turn, self._turn = self._turn, None
         if turn is None:
             return
-        if self.partition.log.end_offset != turn.start and self.partition.log.failure is None:
+        has_moved = self.partition.log.end_offset != turn.start and self.partition.log.failure is None
+        if self._ledger.is_alone and has_moved:
             # Somebody else wrote to the topic: what was replayed is not where the shard believes it to be.
             self._refuse(turn.promises, OVERLOADED)
             self._broken("a write", BrokenInvariant(f"the log has moved on from {turn.start}"))
@@ -239,7 +240,7 @@ class ShareStateOwner:
         now_ms = self._now_ms()
         writes = [
             self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)
-            for batch in self._batches(turn.facts, now_ms)
+            for batch in self._ledger.batches(turn.facts, now_ms)
         ]
         for write in writes:
             self._writes[write] = []
@@ -255,22 +256,6 @@ class ShareStateOwner:
         if isinstance(write.result(), Appended):
             elapsed_s = asyncio.get_running_loop().time() - turn.began_s
             self._counts.wrote(len(turn.facts), elapsed_s)
-
-    def _batches(self, facts: Iterable[ShareFact], now_ms: int) -> Iterator[bytearray]:
-        """Facts as batches that the topic takes. A turn of more than one is not atomic; each fact stands alone."""
-        limit_bytes = self._batch_bytes_max()
-        records: list[Record] = []
-        size_bytes = HEADER_BYTES
-        for fact in facts:
-            record = encode_share_fact(fact, now_ms)
-            more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
-            if records and size_bytes + more_bytes > limit_bytes:
-                yield build_batch(records)
-                records, size_bytes = [], HEADER_BYTES
-            records.append(record)
-            size_bytes += more_bytes
-        if records:
-            yield build_batch(records)
 
     def _batch_bytes_max(self) -> int:
         return self.partition.log.config.max_message_bytes
