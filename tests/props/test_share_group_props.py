@@ -164,13 +164,11 @@ class ShareGroupMachine(RuleBasedStateMachine):
         """Everybody comes by until nothing changes: then all work is done by somebody."""
         self.bench.wait(3_000)
         group = self.group()
-        members = sorted(group.members) if group else []
         for _ in range(4):
             self.bench.wait(1_000)
-            for member in members:
-                known = group.currents[member].epoch if group else 0  # type: ignore[index]
-                self.bench.beat(member, known)
-        if group is None or not members:
+            for member, current in sorted(group.currents.items()) if group else ():
+                self.bench.beat(member, current.epoch)
+        if group is None or not group.members:
             return
         wanted = {name: shape for name in group.subscribed if (shape := self.bench.world.topic(name))}
         held = {(topic, i) for c in group.currents.values() for topic, ps in c.assigned.items() for i in ps}

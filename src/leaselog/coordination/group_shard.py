@@ -143,7 +143,7 @@ class GroupShard:
         for group in list(self._groups.values()):
             if isinstance(group, ClassicGroup):
                 rebalance.resume(group, turn)
-            elif group.has_records:
+            elif group.is_written:
                 share_heartbeat.resume(group, turn)
                 share_states.drop_lost(group, self._around, turn)
             else:
@@ -389,7 +389,7 @@ class GroupShard:
 
     def _alter_offsets(self, group: ShareGroup, ask: AlterShareOffsets, turn: Turn) -> Answer:
         answer = share_states.alter_offsets(group, ask, turn)
-        if not group.has_records:
+        if not group.is_written:
             del self._groups[group.group_id]  # made for nothing
         return answer
 

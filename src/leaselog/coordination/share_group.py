@@ -62,6 +62,8 @@ class ShareGroup:
     currents: dict[MemberId, ShareCurrent] = field(default_factory=dict)
     targets: dict[MemberId, Assignment] = field(default_factory=dict)
     states: ShareStates = field(default_factory=ShareStates)
+    #: something of it is written down; a name of which only tombstones are left is free
+    is_written: bool = False
     #: when each topic's partitions were last to be initialized; of this process alone
     initializing_since_ms: dict[TopicId, int] = field(default_factory=dict)
     #: the topics' version that the metadata hash is known to hold for; of this process alone
@@ -80,19 +82,21 @@ class ShareGroup:
         self.replay(fact, turn.now_ms)
 
     def replay(self, fact: ShareGroupFact, now_ms: int) -> None:
+        value: object
         match fact:
-            case ShareMemberStored(_, member_id, asked):
-                self._put_member(member_id, asked)
-            case ShareEpochStored(_, epoch):
-                self.epoch = epoch or ShareEpoch(FIRST_EPOCH, 0)
-            case ShareAssignmentStored(_, assignment):
-                self.assignment = assignment or ShareAssignmentTime(FIRST_EPOCH)
-            case ShareTargetStored(_, member_id, target):
-                _put(self.targets, member_id, target)
-            case ShareCurrentStored(_, member_id, current):
-                _put(self.currents, member_id, current)
-            case ShareStateStored(_, states):
-                self._put_states(states or ShareStates(), now_ms)
+            case ShareMemberStored(_, member_id, value):
+                self._put_member(member_id, value)
+            case ShareEpochStored(_, value):
+                self.epoch = value or ShareEpoch(FIRST_EPOCH, 0)
+            case ShareAssignmentStored(_, value):
+                self.assignment = value or ShareAssignmentTime(FIRST_EPOCH)
+            case ShareTargetStored(_, member_id, value):
+                _put(self.targets, member_id, value)
+            case ShareCurrentStored(_, member_id, value):
+                _put(self.currents, member_id, value)
+            case ShareStateStored(_, value):
+                self._put_states(value or ShareStates(), now_ms)
+        self.is_written |= value is not None
 
     def _put_member(self, member_id: MemberId, asked: ShareMemberAsked | None) -> None:
         before = self.members.get(member_id)
@@ -117,19 +121,6 @@ class ShareGroup:
     @property
     def state(self) -> str:
         return "Stable" if self.members else "Empty"
-
-    @property
-    def has_records(self) -> bool:
-        """Whether anything of it is written down; a name without any is free."""
-        return bool(self.members or self.currents or self.targets) or not self._is_new
-
-    @property
-    def _is_new(self) -> bool:
-        return (
-            self.epoch == ShareEpoch(FIRST_EPOCH, 0)
-            and self.assignment == ShareAssignmentTime(FIRST_EPOCH)
-            and self.states == ShareStates()
-        )
 
     @property
     def subscribed(self) -> Iterable[str]:

@@ -55,7 +55,7 @@ class ShareHeartbeat:
     rack_id: str | None = None
     #: None for those it had
     topics: tuple[str, ...] | None = None
-    #: a heartbeat goes on after state was initialized for it: ``previous_epoch`` is what the member itself knows
+    #: this heartbeat goes on after state was initialized for it; the epoch that the member itself still knows
     continues_from: int | None = None
     #: the answer has the assignment, also an unchanged one
     wants_assignment: bool = False

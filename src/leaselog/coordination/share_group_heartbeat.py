@@ -60,7 +60,8 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
         _remove(group, ask.member_id, turn)
         return ShareBeat(ask.member_id, LEAVE_EPOCH)
     _note_changes(group, _take_in(group, ask, turn), turn)
-    missing = begin_missing(group, settings, turn)
+    # A heartbeat that goes on has waited once: what is missing now is for the next one to begin.
+    missing = begin_missing(group, settings, turn) if ask.continues_from is None else {}
     _assign_if_due(group, ask.member_id, settings, turn)
     is_moved = _bring_to_target(group, ask, turn)
     turn.deadlines.set(_session(group, ask.member_id), turn.now_ms + settings.session_timeout_ms)
