@@ -7,6 +7,8 @@ oracle's), and what neither of them could know is checked from outside: INV-1 to
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 
 import pytest
 from hypothesis import event, settings
@@ -38,6 +40,7 @@ from leaselog.share import (
 )
 from leaselog.share.record_state import TERMINAL
 from leaselog.testing.oracle import Oracle, Record, Written
+from leaselog.testing.oracle_picks import acquire
 
 MEMBERS = st.sampled_from([MemberId("a"), MemberId("b"), MemberId("c")])
 LOCK_MS = 100
@@ -131,7 +134,7 @@ class ShareMachine(RuleBasedStateMachine):
         got = {o: r.delivery_count for r in answer.ranges for o in range(r.span.start, r.span.end)}
         want: dict[int, int] = {}
         if spans:
-            taken = self.oracle.acquire(member, offset, spans, most, size, mode)
+            taken = acquire(self.oracle, offset, spans, most, size, mode)
             lost = [o for o in taken if any(o in span for span in gone)]
             persist = self.expect(self.oracle.archive(lost, self.token(written)), written)
             assert persist is None or persist.start_offset <= min(lost)
@@ -316,3 +319,50 @@ TestShareMachineDeep = pytest.mark.deep(DeepShareMachine.TestCase)
 TestShareMachineDeep.settings = settings(
     max_examples=int(os.environ.get("LEASELOG_DEEP_RUNS", "5000")), stateful_step_count=80, deadline=None
 )
+
+
+def steps(records: int) -> tuple[int, float]:
+    """Calls made inside ``leaselog.share``: to acquire 500 runs and accept 250, and to expire, for each run.
+
+    Every record is a run of its own. Calls and not seconds: they are the same on a busy machine.
+    """
+    partition = SharePartition(0, Limits(delivery_count_limit=25, max_record_locks=2 * records))
+    a, b, log = MemberId("a"), MemberId("b"), (Span(0, records),)
+    partition.handle(Acquire(a, 0, log, records), 0)
+    types = [AcknowledgeType.RENEW, AcknowledgeType.RELEASE] * (records // 2)
+    release = Acknowledge(a, (AcknowledgementBatch(0, records, types),))
+    settle(partition, release, 0)
+    assert partition.run_count == records
+    accept = Acknowledge(b, tuple(AcknowledgementBatch(o, o + 1, (1,)) for o in range(1, 501, 2)))
+    take = Acquire(b, 1, log, 500, mode=AcquireMode.RECORD_LIMIT)
+    touched = calls_of(lambda: (partition.handle(take, 1), settle(partition, accept, 2)))
+    expired = calls_of(lambda: partition.handle(Expire(), 10**6))
+    return touched, expired / records
+
+
+def settle(partition: SharePartition, command: Acknowledge, now_ms: int) -> None:
+    answer = partition.handle(command, now_ms).answer
+    assert isinstance(answer, Acknowledged)
+    assert answer.token is not None
+    partition.handle(Persisted(answer.token, ok=True), now_ms)
+
+
+def calls_of(act: Callable[[], object]) -> int:
+    calls = 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_touched_run_costs_the_same_in_a_window_ten_times_as_long() -> None:
+    (few, few_expired), (many, many_expired) = steps(2_000), steps(20_000)
+    assert many <= 1.2 * few
+    assert many_expired <= 1.2 * few_expired

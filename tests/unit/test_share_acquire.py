@@ -17,7 +17,16 @@ from share_driver import (
     said,
 )
 
-from leaselog.share import AcquireMode, Expire, Limits, ReadState, RecordState, StateBatch, WakeFetchers
+from leaselog.share import (
+    AcquireMode,
+    ChangeLimits,
+    Expire,
+    Limits,
+    ReadState,
+    RecordState,
+    StateBatch,
+    WakeFetchers,
+)
 from leaselog.share.acquiring import helping
 
 
@@ -289,8 +298,16 @@ def test_a_lower_limit_counts_from_the_next_command_on() -> None:
     for _ in range(3):
         d.acquire(A, (0, 1))
         d.settle(A, (0, 1, RELEASE))
-    d.partition.limits = Limits(delivery_count_limit=2)
+    d.handle(ChangeLimits(Limits(delivery_count_limit=2)))
     assert d.acquire(A, (0, 1)) == [(0, 1, 4)], (
         "as Apache Kafka: the limit is looked at when a delivery has failed"
     )
     assert said(d.acknowledge(A, (0, 1, RELEASE))) == [(0, 0, 4, 4)]
+
+
+def test_a_wider_window_wakes_those_who_wait_for_room() -> None:
+    d = Driver(locks=10)
+    d.acquire(A, (0, 10))
+    d.handle(ChangeLimits(Limits(max_record_locks=20)))
+    assert WakeFetchers() in d.effects
+    assert d.partition.can_acquire

@@ -1,16 +1,16 @@
 """The share machine as plainly as it can be said: a dictionary from offset to what is known of the record.
 
 No runs, no heaps, no cleverness; every command walks every offset. It is what ``leaselog.share`` is compared with.
-A lease that ran out is looked for at every command, as there.
+A lease that ran out is looked for at every command, as there. Which records an acquisition gets is in ``oracle_picks``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from leaselog.model import MemberId, Span
-from leaselog.share import AcknowledgeType, AcquireMode, Limits, RecordState
+from leaselog.model import MemberId
+from leaselog.share import AcknowledgeType, Limits, RecordState
 
 __all__ = ["Oracle", "Record"]
 
@@ -73,80 +73,6 @@ class Oracle:
             )
             written[offset] = (self.records[offset].state, count)
         return written
-
-    def acquire(
-        self,
-        member: MemberId,
-        read_from: int,
-        batches: Sequence[Span],
-        most: int,
-        size: int,
-        mode: AcquireMode,
-    ) -> list[int]:
-        """Whoever calls adds the lease: the offsets come back, and ``lease`` takes them."""
-        there = {offset: batch for batch in batches for offset in range(batch.start, batch.end)}
-        base, upto = batches[0].start, batches[-1].end
-        for offset, record in self.records.items():
-            if read_from <= offset < upto and offset not in there and record.is_free:
-                self.records[offset] = Record(ARCHIVED, record.count)
-        free = [o for o in sorted(self.records) if base <= o < upto and self.records[o].is_free]
-        if free and self._is_suspicious(free[0]):
-            return self._helping(free, there, most, size)
-        taken: list[int] = []
-        for offset in free:
-            if self._is_suspicious(offset):
-                return taken
-            if len(taken) >= most and not self._goes_on(taken, offset, there, most, mode):
-                break
-            taken.append(offset)
-        return taken + self._fresh(there, read_from, upto, most - len(taken), mode)
-
-    def _goes_on(
-        self, taken: list[int], offset: int, there: dict[int, Span], most: int, mode: AcquireMode
-    ) -> bool:
-        """In batch-optimised mode the log batch of the last wanted record is taken whole, as far as it is alike."""
-        is_alike = taken[-1] + 1 == offset and self.records[taken[-1]] == self.records[offset]
-        return mode is AcquireMode.BATCH_OPTIMIZED and is_alike and there[taken[most - 1]] == there[offset]
-
-    def _fresh(
-        self, there: dict[int, Span], read_from: int, upto: int, wanted: int, mode: AcquireMode
-    ) -> list[int]:
-        room = self.limits.max_record_locks - sum(not record.is_hole for record in self.records.values())
-        new = [offset for offset in there if offset >= self.end]
-        if min(wanted, room) <= 0 or not new or read_from > self.end:
-            return []
-        end = min(upto, new[0] + min(wanted, room))
-        if mode is AcquireMode.BATCH_OPTIMIZED and end - 1 in there:
-            end = there[end - 1].end
-        if self.start == self.end:
-            self.start = self.end = max(self.end, min(there))
-        for offset in range(self.end, end):
-            self.records[offset] = Record(AVAILABLE if offset in there else ARCHIVED, 0)
-        self.end = end
-        return [offset for offset in new if offset < end]
-
-    def _is_suspicious(self, offset: int) -> bool:
-        return self.records[offset].count >= max(2, -(-self.limits.delivery_count_limit // 2))
-
-    def _helping(self, free: list[int], there: dict[int, Span], most: int, size: int) -> list[int]:
-        limit, first, count = self.limits.delivery_count_limit, free[0], self.records[free[0]].count
-        if limit > 2 and count >= limit - 1:
-            return [first]
-        reach = min(max(size, len(there[first])), self.limits.max_record_locks)
-        low = high = first
-        while first - low < reach and low - 1 in self.records and self._is_suspicious(low - 1):
-            low -= 1
-        while high + 1 < first + reach and high + 1 in self.records and self._is_suspicious(high + 1):
-            high += 1
-        low = min(low, there[first].start) if low == self.start else low
-        halvings = count - max(2, -(-limit // 2)) + 1
-        taken: list[int] = []
-        for offset in free[: min(most, max(1, min(reach, high + 1 - low) >> halvings))]:
-            is_last = limit > 2 and self.records[offset].count >= limit - 1
-            if not self._is_suspicious(offset) or is_last:
-                break
-            taken.append(offset)
-        return taken
 
     def lease(self, offsets: Iterable[int], member: MemberId, deadline: int) -> dict[int, int]:
         for offset in offsets:
