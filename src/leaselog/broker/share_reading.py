@@ -1,12 +1,18 @@
 """Reading the log for a share fetch: as many whole batches as the records wanted need, and which offsets they hold.
 
 A share fetch asks for records, not for bytes, so reading all it may have would mostly be reading in vain: the size of
-the first read is guessed from what records took last time, and grows when they turn out larger.
+the first read is guessed from what records took last time, and grows when they turn out larger. Jobs are fetched one
+by one, though, and finding a place in the log costs more than reading on: so at least `MIN_READ_BYTES` are read, and
+what is left of a small read is kept for the next fetches. What lies below the high watermark does not change.
+
+Bounds: a reader keeps `MAX_KEPT_BYTES` at most, and there is one for each partition that a group consumes here.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from leaselog.log import PartitionLog
 from leaselog.model import ErrorCode, Refused, Span
@@ -15,10 +21,14 @@ from leaselog.wire.record_batch import HEADER_BYTES, iterate_headers
 
 __all__ = ["BatchesRead", "ShareReader"]
 
+MIN_READ_BYTES = 16 * 1024
+MAX_KEPT_BYTES = 32 * 1024
 #: what a record is taken to need before any was read
 FIRST_GUESS_BYTES = 512
 #: each further read of one fetch is this many times larger
 GROWTH = 8
+
+_END = attrgetter("end")
 
 
 @dataclass(slots=True)
@@ -32,10 +42,27 @@ class BatchesRead:
 
     def covering(self, start: int, end: int) -> memoryview:
         """The bytes of all batches that hold one of these offsets, and of those between them."""
-        inside = [i for i, span in enumerate(self.spans) if span.end > start and span.start < end]
-        if not inside:
-            return memoryview(b"")
-        return self.data[self.positions[inside[0]] : self.positions[inside[-1] + 1]]
+        first = bisect_right(self.spans, start, key=_END)
+        behind = first
+        while behind < len(self.spans) and self.spans[behind].start < end:
+            behind += 1
+        return self.data[self.positions[first] : self.positions[behind]]
+
+    def part(self, offset: int, records: int, max_bytes: int) -> BatchesRead | None:
+        """The batches for so many records from ``offset`` on, if all of them are here; None if not."""
+        first = bisect_right(self.spans, offset, key=_END)
+        if first == len(self.spans) or self.spans[first].start > offset:
+            return None
+        behind = first + 1
+        while self.spans[behind - 1].end < offset + records:
+            if behind == len(self.spans):
+                return None
+            behind += 1
+        start, end = self.positions[first], self.positions[behind]
+        if end - start > max_bytes:
+            return None
+        positions = [position - start for position in self.positions[first : behind + 1]]
+        return BatchesRead(self.data[start:end], self.spans[first:behind], positions)
 
 
 class ShareReader:
@@ -44,6 +71,7 @@ class ShareReader:
     def __init__(self, log: PartitionLog) -> None:
         self._log = log
         self._record_bytes = FIRST_GUESS_BYTES
+        self._kept: BatchesRead | None = None
 
     def readable_bytes(self, offset: int, wanted_bytes: int) -> int:
         """How many bytes there are to read from that offset, counted up to those wanted.
@@ -67,9 +95,18 @@ class ShareReader:
 
         Nothing at the end of the log. Refuses what the log refuses, and CORRUPT_MESSAGE.
         """
-        read = BatchesRead()
-        chunks: list[bytes] = []
-        at, guess_bytes = offset, HEADER_BYTES + self._record_bytes * records
+        if self._kept is not None and offset >= self._log.start_offset:
+            part = self._kept.part(offset, records, max_bytes)
+            if part is not None:
+                return part
+        self._kept = None
+        return self._read_log(offset, records, max_bytes, min_one_batch)
+
+    def _read_log(
+        self, offset: int, records: int, max_bytes: int, min_one_batch: bool
+    ) -> BatchesRead | Refused:
+        read, chunks = BatchesRead(), list[bytes]()
+        at, guess_bytes = offset, max(MIN_READ_BYTES, HEADER_BYTES + self._record_bytes * records)
         while at < offset + records and read.positions[-1] < max_bytes:
             limit = min(max_bytes - read.positions[-1], guess_bytes)
             is_needed = not chunks and (min_one_batch or limit < max_bytes)
@@ -79,26 +116,24 @@ class ShareReader:
             if not data or (len(data) > max_bytes and not min_one_batch):
                 break
             try:
-                self._take(read, data, offset + records)
+                _note(read, data)
             except DecodeError as bad:
                 return Refused(ErrorCode.CORRUPT_MESSAGE, str(bad))
             chunks.append(data)
             at, guess_bytes = read.spans[-1].end, guess_bytes * GROWTH
-        if chunks:
-            read.data = memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
-            self._learn(read)
-        return read
+        if not chunks:
+            return read
+        read.data = memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
+        self._record_bytes = max(1, -(-len(read.data) // sum(map(len, read.spans))))
+        if len(read.data) > MAX_KEPT_BYTES:
+            return read
+        self._kept = read
+        return read.part(offset, records, max_bytes) or read
 
-    @staticmethod
-    def _take(read: BatchesRead, data: bytes, end: int) -> None:
-        """Notes the batches up to the one that reaches ``end``; the rest of the bytes is nobody's."""
-        base = read.positions[-1]
-        for position, header in iterate_headers(data):
-            read.spans.append(Span(header.base_offset, header.end_offset))
-            read.positions.append(base + position + header.size_bytes)
-            if header.end_offset >= end:
-                return
 
-    def _learn(self, read: BatchesRead) -> None:
-        offsets = sum(map(len, read.spans))
-        self._record_bytes = max(1, -(-read.positions[-1] // offsets))
+def _note(read: BatchesRead, data: bytes) -> None:
+    """Where the batches of ``data`` lie, behind those that are there already."""
+    base = read.positions[-1]
+    for position, header in iterate_headers(data):
+        read.spans.append(Span(header.base_offset, header.end_offset))
+        read.positions.append(base + position + header.size_bytes)

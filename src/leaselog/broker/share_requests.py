@@ -7,9 +7,9 @@ together, and never touch another partition's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from leaselog.broker.share_feature import has_share_groups
 from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
 __all__ = ["Acknowledgements", "Batches", "batches_of", "refuse_who", "who"]
+
+A = TypeVar("A")
 
 Batch: TypeAlias = share_fetch.AcknowledgementBatch | share_acknowledge.AcknowledgementBatch
 Topic: TypeAlias = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
@@ -65,13 +67,14 @@ def _batch(batch: Batch) -> AcknowledgementBatch:
 class Acknowledgements:
     """The acknowledgements of one request: made at construction; done when every one of them is safe or refused."""
 
-    __slots__ = ("_done", "_left", "outcomes")
+    __slots__ = ("_left", "_made", "_make", "outcomes")
 
     def __init__(self, broker: Broker, key: SessionKey, batches: Batches, *, may_renew: bool) -> None:
         #: by partition, None when all went well; complete when ``is_done``
         self.outcomes: dict[TopicIdPartition, Refused | None] = dict.fromkeys(batches)
         self._left = len(batches)
-        self._done: asyncio.Future[None] | None = None
+        self._make: Callable[[], object] | None = None
+        self._made: asyncio.Future[Any] | None = None
         for at, of_partition in batches.items():
             self._acknowledge(broker, key, at, of_partition, may_renew=may_renew)
 
@@ -79,11 +82,14 @@ class Acknowledgements:
     def is_done(self) -> bool:
         return self._left == 0
 
-    async def wait(self) -> None:
-        """Returns when every outcome is known."""
-        if self._left:
-            self._done = asyncio.get_running_loop().create_future()
-            await self._done
+    def then(self, make: Callable[[], A]) -> asyncio.Future[A]:
+        """What ``make`` makes of the outcomes when all are known. To be asked for once, while some are not.
+
+        A future and no coroutine: acknowledgements come by the thousand, and a task for each would cost more than they.
+        """
+        self._make = make
+        self._made = asyncio.get_running_loop().create_future()
+        return self._made
 
     def _acknowledge(
         self,
@@ -110,5 +116,10 @@ class Acknowledgements:
     def _report(self, at: TopicIdPartition, refused: Refused | None) -> None:
         self.outcomes[at] = refused
         self._left -= 1
-        if self._left == 0 and self._done is not None and not self._done.done():
-            self._done.set_result(None)
+        if self._left or self._make is None or self._made is None or self._made.done():
+            return
+        try:
+            self._made.set_result(self._make())
+        except Exception as bug:
+            self._made.set_exception(bug)
+            raise

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 from uuid import UUID
 
 from leaselog.broker.api import RequestContext, serves
@@ -46,16 +47,8 @@ def share_acknowledge(
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(key)
         broker.shares.release(session)
-    if acknowledgements.is_done:
-        return _response(key, acknowledgements, context)
-    return _respond_later(key, acknowledgements, context)
-
-
-async def _respond_later(
-    key: SessionKey, acknowledgements: Acknowledgements, context: RequestContext
-) -> ShareAcknowledgeResponse:
-    await acknowledgements.wait()
-    return _response(key, acknowledgements, context)
+    answer = partial(_response, key, acknowledgements, context)
+    return answer() if acknowledgements.is_done else acknowledgements.then(answer)
 
 
 def _refusal(refused: Refused, context: RequestContext) -> ShareAcknowledgeResponse:

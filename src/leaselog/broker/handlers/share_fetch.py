@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from functools import partial
 from uuid import UUID
 
 from leaselog.broker.api import RequestContext, serves
@@ -127,8 +128,8 @@ async def _respond_later(
 ) -> ShareFetchResponse:
     if not fetching.is_done:
         await fetching.wait()
-    await acknowledgements.wait()
-    return _response(request, session, fetching, acknowledgements, context)
+    answer = partial(_response, request, session, fetching, acknowledgements, context)
+    return answer() if acknowledgements.is_done else await acknowledgements.then(answer)
 
 
 def _refusal(refused: Refused, context: RequestContext) -> ShareFetchResponse:
