@@ -174,7 +174,7 @@ def test_dynamic_values_that_contradict_a_changed_file_are_set_aside_and_named()
     rig.set(ALL_BROKERS, "group.share.assignment.interval.ms", "9000")
     later = BrokerConfig.from_properties("group.share.max.assignment.interval.ms=5000")
     configuration = Configuration(later, rig.shard.configs)
-    assert configuration.broker.group_share_assignment_interval_ms == 1000
+    assert configuration.broker.values["group.share.assignment.interval.ms"] == 1000
     assert configuration.ignored_dynamic is not None
     assert "group.share.assignment.interval.ms (9000)" in configuration.ignored_dynamic
 

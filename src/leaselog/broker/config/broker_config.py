@@ -94,7 +94,7 @@ class BrokerConfig(View):
     )
     group_share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
     group_share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
-    group_share_max_share_sessions = Int("Share sessions of the broker at once.", planned=True)
+    group_share_max_share_sessions = Int("Share sessions of the broker at once.")
     group_share_initialize_retry_interval_ms = Int(
         "How long until initializing a share partition is tried again."
     )

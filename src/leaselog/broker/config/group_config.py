@@ -29,14 +29,14 @@ class GroupConfig(View):
     share_assignment_interval_ms = Int(
         "The target assignment is computed at most this often, unless somebody would go without."
     )
-    share_record_lock_duration_ms = Int("How long an acquired record stays with its member.", planned=True)
-    share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
-    share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
+    share_record_lock_duration_ms = Int("How long an acquired record stays with its member.")
+    share_delivery_count_limit = Int("Deliveries of a record before it is archived.")
+    share_partition_max_record_locks = Int("Records in flight in one share partition.")
     share_auto_offset_reset = Text(
-        "Where a new group starts: latest, earliest, or by_duration:PnDTnHnMn.nS ago.", planned=True
+        "Where a new group starts: latest, earliest, or by_duration:PnDTnHnMn.nS ago."
     )
     share_isolation_level = Text("read_committed hides the records of aborted transactions.", planned=True)
-    share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.", planned=True)
+    share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.")
 
     @classmethod
     def resolve(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> Self:
