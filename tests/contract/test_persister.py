@@ -16,7 +16,9 @@ from leaselog.broker.broker import Broker
 from leaselog.broker.cluster import CreatedTopic, NewTopic
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.persister import InProcessPersister, NoOpPersister, Persister
+from leaselog.broker.persister_colocated import ColocatedPersister
 from leaselog.broker.persister_wire import Address, WirePersister
+from leaselog.broker.share_coordinator import share_state_limits
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     DeleteState,
@@ -60,6 +62,7 @@ async def no_time(_: float) -> None:
 
 MAKERS: dict[str, Callable[[Broker], Persister]] = {
     "in process": lambda broker: InProcessPersister(broker.share_coordinator),
+    "co-located": lambda broker: ColocatedPersister(broker, share_state_limits(broker.config)),
     "over the wire": lambda broker: WirePersister(Loopback(broker), jitter=lambda: 1.0, sleep=no_time),
 }
 
@@ -216,11 +219,12 @@ def test_a_partition_that_is_not_there_is_unknown(tell: Callable[[Story], None])
     tell(story)
 
 
-def test_a_deleted_topic_leaves_nothing_behind(tell: Callable[[Story], None]) -> None:
+def test_a_deleted_topic_takes_its_state_along(tell: Callable[[Story], None]) -> None:
     async def story(desk: Desk) -> None:
         await desk.persister.initialize(InitializeState(desk.key(), 0, 0))
-        assert desk.broker.share_coordinator.key_count() == 1
         await desk.broker.cluster.delete_topics([desk.topic_id])
+        answer = await desk.persister.read_summary(SummarizeState(desk.key()))
+        assert code(answer) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert desk.broker.share_coordinator.key_count() == 0
 
     tell(story)

@@ -142,6 +142,10 @@ class ShareStateOwner:
         self._loading = asyncio.get_running_loop().create_task(self._load_rest(shard, steps))
         return None
 
+    @property
+    def is_loading(self) -> bool:
+        return self._loading is not None
+
     async def loaded(self) -> None:
         """Returns when a load that is under way is done."""
         if self._loading is not None:
@@ -165,12 +169,12 @@ class ShareStateOwner:
 
     # -- keeping the log short ------------------------------------------------------------------------------
 
-    async def snapshot_cold(self) -> None:
-        """Writes anew what has not been for long, so that `prune` gets past it."""
+    async def snapshot_cold(self, *, all_keys: bool = False) -> None:
+        """Writes anew what has not been for long, or everything, so that `prune` gets past it."""
         shard = self._shard
         if shard is None:
             return
-        cold = shard.cold_keys(self._now_ms())
+        cold = list(shard.snapshots()) if all_keys else shard.cold_keys(self._now_ms())
         for at in range(0, len(cold), COLD_STEP):
             if self._shard is not shard:
                 return
@@ -186,6 +190,7 @@ class ShareStateOwner:
         left to the system, this is the one thing that syncs, and the loop waits for it.
         """
         partition_log = self.partition.log
+        assert self._ledger.is_alone, "the log is not only share state, and not ours to cut"
         if self._shard is None or self._turn is not None or partition_log.failure is not None:
             return False
         before = self._shard.needed_from(partition_log.end_offset)

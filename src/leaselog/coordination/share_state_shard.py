@@ -52,13 +52,15 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ShareStateLimits:
-    """Kafka's settings of these names, with its defaults, and a bound of our own at the end."""
+    """Kafka's settings of these names, with its defaults, and what is ours at the end."""
 
     #: 0 writes nothing but snapshots
     snapshot_update_records_per_snapshot: int = 500
     cold_partition_snapshot_interval_ms: int = 300_000
     #: what one snapshot may hold: 20 bytes each must fit in a record. Kafka finds out when it writes.
     batches_max: int = 45_000
+    #: updates also say what became of records that the start has passed; the older design has it so
+    tells_passed: bool = False
 
 
 @dataclass(slots=True)
@@ -167,7 +169,7 @@ class ShareStateShard:
             state.leader_epoch,
             ask.start_offset,
             ask.delivery_complete_count,
-            combine(ask.batches, start=ask.start_offset),
+            combine(ask.batches, start=NO_OFFSET if self.limits.tells_passed else ask.start_offset),
         )
         return self._change(state, update, now_ms, Written())
 
