@@ -68,7 +68,52 @@ def test_help_imports_nothing_that_takes_time() -> None:
             ["configs", *SERVER, "--describe", "--entity-type", "brokers", "--entity-name", "a"],
             "id, a number",
         ),
-        (["console-consumer", *SERVER, "--topic", "t", "--group", "g"], "--group is not supported"),
+        (
+            ["console-consumer", *SERVER, "--topic", "t", "--partition", "0", "--group", "g"],
+            "--group and --partition exclude each other",
+        ),
+        (
+            [
+                "console-consumer",
+                *SERVER,
+                "--topic",
+                "t",
+                "--group",
+                "g",
+                "--consumer-property",
+                "group.id=h",
+            ],
+            "--group g and group.id=h do not match",
+        ),
+        (
+            [
+                "console-consumer",
+                *SERVER,
+                "--topic",
+                "t",
+                "--from-beginning",
+                "--consumer-property",
+                "auto.offset.reset=latest",
+            ],
+            "--from-beginning and auto.offset.reset=latest exclude each other",
+        ),
+        (
+            ["console-consumer", *SERVER, "--topic", "t", "--consumer-property", "auto.offset.reset=none"],
+            "auto.offset.reset=none needs --group",
+        ),
+        (
+            [
+                "console-consumer",
+                *SERVER,
+                "--topic",
+                "t",
+                "--group",
+                "g",
+                "--consumer-property",
+                "session.timeout.ms=3000",
+            ],
+            "heartbeat.interval.ms must be above zero and below session.timeout.ms",
+        ),
         (["console-consumer", *SERVER, "--topic", "t", "--offset", "3"], "--offset needs --partition N"),
         (["console-consumer", *SERVER, "--include", "("], "not a regular expression"),
         (
