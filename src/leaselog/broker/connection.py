@@ -147,6 +147,7 @@ class Connection(asyncio.BufferedProtocol):
     def _is_held(self) -> bool:
         return (
             self._exclusive
+            or self._draining
             or self._write_paused
             or len(self._answers) >= MAX_PENDING_ANSWERS
             or self._held_bytes >= MAX_HELD_BYTES
