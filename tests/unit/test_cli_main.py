@@ -176,6 +176,15 @@ def test_a_reader_that_leaves_is_quiet() -> None:
     assert (done.stdout, done.stderr) == ("# Configuration\n", "")
 
 
+def test_a_file_is_not_blamed_for_a_reader_that_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("leaselog.cli.dump_log._dump", gone)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    assert main(["dump-log", "--files", "x.log"]) == 141
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
