@@ -74,12 +74,14 @@ class ScriptedCluster:
         self.asked = list[str]()
         self.member_ids = list[str]()
         self.lookups = 0
+        self.topology_lookups = 0
         self.heartbeats = 0
         self.is_closed = False
 
     # what the consumer sees of a cluster
 
     async def fetch_topology(self, topics: list[str] | None, *, auto_create: bool = False) -> Topology:
+        self.topology_lookups += 1
         return Topology({1: NODE}, None, 1, dict(self.topics), {})
 
     async def topology(self, topics: list[str]) -> Topology:
@@ -393,6 +395,14 @@ def test_what_may_pass_is_tried_again(request_name: str, failure: Step) -> None:
 
     assert asyncio.run(main()) == [40, 41, 42]
     assert cluster.committed == 43
+
+
+def test_a_topic_made_again_under_another_id_is_looked_up_again() -> None:
+    first, second = (
+        ScriptedCluster(committed=40, OffsetFetch=steps) for steps in ([], [ErrorCode.UNKNOWN_TOPIC_ID])
+    )
+    assert run(first, 1) == run(second, 1) == [40]
+    assert second.topology_lookups == first.topology_lookups + 1
 
 
 @pytest.mark.parametrize("code", [ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS])

@@ -293,6 +293,8 @@ class GroupConsumer:
         except BrokerError as failed:
             if failed.code in _MOVED:
                 self._forget_coordinator()
+            if failed.code is ErrorCode.UNKNOWN_TOPIC_ID:  # deleted, and perhaps made again under another id
+                self._topic_ids.clear()
             raise
 
     # committing
