@@ -35,10 +35,6 @@ M = TypeVar("M", bound=Message)
 #: how long `close` tries to commit and to leave; the group finds out by itself after the session time-out
 CLOSE_TIMEOUT_MS = 5_000
 _MOVED = frozenset({ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE})
-#: a commit answered so can only be made again by whoever holds the partitions next
-_OVERTAKEN = frozenset({
-    ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS,
-})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
