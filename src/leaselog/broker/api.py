@@ -7,7 +7,8 @@ A handler module registers itself with one line:
 
 A plain ``def`` handler may also return an awaitable: its synchronous part then runs in the connection's order and
 the next request of the connection starts before the answer is there. Produce does, so that pipelined produces
-share one sync. An ``async def`` handler has its connection to itself until it answers, as with Apache Kafka.
+share one sync. An ``async def`` handler, or one that says ``exclusive``, has its connection to itself until it
+answers, as with Apache Kafka.
 Answers go out in the order of the requests, always. ``None`` is "no answer": a produce with acks=0.
 """
 
@@ -79,6 +80,7 @@ def serves(
     kips: str = "",
     advertised_from: int | None = None,
     counts_errors: bool = False,
+    exclusive: bool = False,
 ) -> Callable[[H], H]:
     """Registers the decorated handler for every version in the inclusive range ``versions``."""
 
@@ -92,7 +94,7 @@ def serves(
             request=request,
             handler=handler,
             kips=kips,
-            exclusive=iscoroutinefunction(handler),
+            exclusive=exclusive or iscoroutinefunction(handler),
             advertised_from=versions[0] if advertised_from is None else advertised_from,
             counts_errors=counts_errors,
         )

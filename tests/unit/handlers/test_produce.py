@@ -181,6 +181,10 @@ def test_a_repeated_batch_is_answered_with_where_and_when_it_was_first() -> None
             assert (again.error_code, again.base_offset) == (0, first.base_offset)
             assert (first.log_append_time_ms, again.log_append_time_ms) == (-1, records[0].timestamp_ms)
             assert box.broker.logs.partition("t", 0).log.end_offset == 1  # type: ignore[union-attr]
+            counted = box.broker.metrics.registry.get_sample_value
+            assert counted("leaselog_produced_records_total", {"topic": "t"}) == 1, (
+                "written once, counted once"
+            )
 
     run(story())
 

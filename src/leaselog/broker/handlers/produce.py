@@ -150,7 +150,7 @@ def _settle(
     for write in writes:
         if write.outcome is not None:
             outcome = write.outcome.result()
-            if isinstance(outcome, Appended):
+            if isinstance(outcome, Appended) and not outcome.is_duplicate:
                 metrics.produced(write.topic, write.size_bytes, outcome.end_offset - outcome.first_offset)
             _fill(write, outcome)
         metrics.error(context.api, write.answer.error_code)
