@@ -72,9 +72,18 @@ class Metrics:
 class Scene:
     """One connection whose handler is the test's."""
 
-    def __init__(self, handler: Callable[..., Any], *, exclusive: bool) -> None:
+    def __init__(self, handler: Callable[..., Any], *, exclusive: bool, only_reads: bool) -> None:
         self.api = Api(
-            HEARTBEAT, "Heartbeat", Versions(0, 4), HeartbeatRequest, handler, "", exclusive, 0, False
+            HEARTBEAT,
+            "Heartbeat",
+            Versions(0, 4),
+            HeartbeatRequest,
+            handler,
+            "",
+            exclusive,
+            0,
+            False,
+            only_reads,
         )
         self.now = 0.0
         self.server: Any = SimpleNamespace(
@@ -111,8 +120,8 @@ class Scene:
 
 @pytest.fixture
 def scene(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scene]:
-    def make(handler: Callable[..., Any], *, exclusive: bool = False) -> Scene:
-        made = Scene(handler, exclusive=exclusive)
+    def make(handler: Callable[..., Any], *, exclusive: bool = False, only_reads: bool = False) -> Scene:
+        made = Scene(handler, exclusive=exclusive, only_reads=only_reads)
         monkeypatch.setattr(dispatch, "api_of", lambda key: made.api if key == HEARTBEAT else None)
         return made
 
@@ -272,14 +281,34 @@ def test_draining_answers_what_was_started_and_then_closes(scene: Callable[..., 
     run(story)
 
 
-def test_a_lost_connection_cancels_what_it_waited_for(scene: Callable[..., Scene]) -> None:
+def test_a_lost_connection_gives_up_reading_for_nobody(scene: Callable[..., Scene]) -> None:
     async def story() -> None:
         later = Later()
-        s = scene(later, exclusive=True)
+        s = scene(later, exclusive=True, only_reads=True)
         s.ask(1)
         s.connection.connection_lost(None)
         await turns()
         assert later.asked[0].cancelled()
+
+    run(story)
+
+
+def test_what_was_asked_before_hanging_up_is_done(scene: Callable[..., Scene]) -> None:
+    """A consumer that closes sends LeaveGroup behind a commit and does not wait: the group would wait for it."""
+
+    async def story() -> None:
+        later = Later()
+        s = scene(later, exclusive=True)
+        s.ask(1, 2, 3)
+        s.connection.connection_lost(None)
+        assert len(later.asked) == 1
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert len(later.asked) == 2
+        later.asked[1].set_exception(ZeroDivisionError())
+        await turns()
+        assert len(later.asked) == 2, "after a bug of ours nothing more is tried"
+        assert s.transport.correlation_ids() == []
 
     run(story)
 

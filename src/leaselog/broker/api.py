@@ -52,6 +52,8 @@ class RequestContext:
     version: int
     client_id: str | None
     client: Client
+    #: set by a handler: the connection is not read for this long (KIP-219)
+    throttle_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Api:
     advertised_from: int
     #: the handler counts the error codes of its answers itself: walking them would cost the hot path too much
     counts_errors: bool
+    #: it only looks, so nobody needs it done once its client has gone
+    only_reads: bool
 
 
 _apis: dict[int, Api] = {}
@@ -81,6 +85,7 @@ def serves(
     advertised_from: int | None = None,
     counts_errors: bool = False,
     exclusive: bool = False,
+    only_reads: bool = False,
 ) -> Callable[[H], H]:
     """Registers the decorated handler for every version in the inclusive range ``versions``."""
 
@@ -97,6 +102,7 @@ def serves(
             exclusive=exclusive or iscoroutinefunction(handler),
             advertised_from=versions[0] if advertised_from is None else advertised_from,
             counts_errors=counts_errors,
+            only_reads=only_reads,
         )
         return handler
 

@@ -57,7 +57,10 @@ class Connection(asyncio.BufferedProtocol):
         self._queued: deque[bytearray] = deque()
         self._answers: deque[_Answer] = deque()
         self._exclusive = False
-        self._tasks: set[asyncio.Future[Message | None]] = set()
+        #: requests that may be given up when the client goes
+        self._reads: set[asyncio.Future[Message | None]] = set()
+        self._is_lost = False
+        self._is_refused = False
         self._write_paused = False
         self._reading = True
         self._draining = False
@@ -101,11 +104,15 @@ class Connection(asyncio.BufferedProtocol):
         self._start_queued()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._queued.clear()
+        """Nobody is left to be answered. What was asked is done all the same: a client that leaves its group, or
+        produces without acks, says so and hangs up. Only reading for nobody is given up."""
+        self._is_lost = True
+        self._write_paused = False
         self._forget_unsent()
-        for task in self._tasks:
+        for task in tuple(self._reads):
             task.cancel()
         self._server.dismiss(self)
+        self._start_queued()
 
     def _forget_unsent(self) -> None:
         self._server.unsent_bytes -= self._unsent_bytes
@@ -136,6 +143,8 @@ class Connection(asyncio.BufferedProtocol):
     def _start_queued(self) -> None:
         while self._queued and not self._is_held():
             self._start(self._queued.popleft())
+        if self._is_lost:
+            return
         wanted = len(self._queued) < MAX_QUEUED_FRAMES and not self._write_paused and not self._draining
         if wanted != self._reading and not self.transport.is_closing():
             self._reading = wanted
@@ -145,13 +154,12 @@ class Connection(asyncio.BufferedProtocol):
                 self.transport.pause_reading()
 
     def _is_held(self) -> bool:
-        return (
-            self._exclusive
-            or self._draining
-            or self._write_paused
+        if self._exclusive or self._draining or self._is_refused:
+            return True
+        return not self._is_lost and (
+            self._write_paused
             or len(self._answers) >= MAX_PENDING_ANSWERS
             or self._held_bytes >= MAX_HELD_BYTES
-            or self.transport.is_closing()
         )
 
     def _start(self, frame: bytearray) -> None:
@@ -178,15 +186,15 @@ class Connection(asyncio.BufferedProtocol):
         task = asyncio.ensure_future(reply)
         if call.api.exclusive:
             self._exclusive = True
-        self._tasks.add(task)
+        if call.api.only_reads:
+            self._reads.add(task)
 
         def done(finished: asyncio.Future[Message | None]) -> None:
-            self._tasks.discard(finished)
+            self._reads.discard(finished)
             if call.api.exclusive:
                 self._exclusive = False
-            if finished.cancelled() or self.transport.is_closing():
-                if not finished.cancelled():
-                    finished.exception()  # nobody is left to be told
+            if finished.cancelled():
+                self._start_queued()
                 return
             try:
                 self._answer(call, answer, finished.result())
@@ -206,6 +214,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _finish(self, answer: _Answer, chunks: list[Buffer]) -> None:
         """Fills the answer in and sends every answer that is now first in line."""
+        if self._is_lost:
+            return
         answer.chunks = chunks
         if answer is not self._answers[0]:
             self._held_bytes += sum(map(len, chunks))
@@ -235,10 +245,15 @@ class Connection(asyncio.BufferedProtocol):
         """Closes on a peer that cannot be understood: one line, no answer."""
         log.warning("closing connection", client=f"{self.client.host}:{self.client.port}", why=why)
         self._server.metrics.connection_refused()
-        self._queued.clear()
-        self.transport.abort()
+        self._give_up()
 
     def _fail(self, **facts: object) -> None:
         """Closes on a bug of ours, with the story in the log. Call where the exception is being handled."""
         log.exception("request failed", client=f"{self.client.host}:{self.client.port}", **facts)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Starts nothing more that this client asked for, and closes."""
+        self._is_refused = True
+        self._queued.clear()
         self.transport.abort()

@@ -97,7 +97,12 @@ class _Look:
 
 
 @serves(
-    FetchRequest, versions=(4, 18), kips="KIP-74, 227, 320, 516, 595, 951", counts_errors=True, exclusive=True
+    FetchRequest,
+    versions=(4, 18),
+    kips="KIP-74, 227, 320, 516, 595, 951",
+    counts_errors=True,
+    exclusive=True,
+    only_reads=True,
 )
 def fetch(request: FetchRequest, context: RequestContext) -> Reply:
     broker = context.broker
