@@ -425,3 +425,51 @@ def test_a_draining_connection_takes_nothing_more(scene: Callable[..., Scene]) -
         assert s.transport.is_aborted
 
     run(story)
+
+
+def test_a_client_over_its_quota_is_not_read_until_its_pause_is_over(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        pauses = iter([50, 0, 0])
+        asked = []
+
+        def over_quota(request: object, context: Any) -> HeartbeatResponse:
+            asked.append(loop.time())
+            context.throttle_ms = next(pauses)
+            return HeartbeatResponse()
+
+        loop = asyncio.get_running_loop()
+        s = scene(over_quota)
+        s.ask(1, 2)
+        assert s.transport.correlation_ids() == [1], "its answer, which tells of the pause, goes out at once"
+        assert not s.transport.is_reading
+        s.ask(3)
+        assert len(asked) == 1
+        over = asyncio.Event()
+        s.transport.resume_reading = over.set  # type: ignore[method-assign]
+        await over.wait()
+        assert s.transport.correlation_ids() == [1, 2, 3]
+        assert asked[1] - asked[0] >= 0.049
+
+    run(story)
+
+
+def test_a_pause_begins_before_the_answer_that_tells_of_it(scene: Callable[..., Scene]) -> None:
+    """A produce's answer waits for the disk; what the client sends meanwhile does not slip through."""
+
+    async def story() -> None:
+        later = Later()
+
+        def over_quota(request: object, context: Any) -> object:
+            context.throttle_ms = 60_000
+            return later(request, context)
+
+        s = scene(over_quota)
+        s.ask(1, 2)
+        assert len(later.asked) == 1
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1]
+        s.connection.connection_lost(None)
+        assert len(later.asked) == 2, "asked before the client hung up"
+
+    run(story)

@@ -5,8 +5,8 @@ answered (Kafka does so for every API); a produce lets the next one start, so th
 
 Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS` started and not answered, or
 `MAX_HELD_BYTES` answered and waiting for their turn, or with the socket's write buffer full, reading stops, and the
-client's own socket fills up. Nobody else notices. A client that never reads its answers makes no progress and is
-closed as idle.
+client's own socket fills up. Nobody else notices. The same happens while a client over its quota is to pause
+(KIP-219). A client that never reads its answers makes no progress and is closed as idle.
 """
 
 from __future__ import annotations
@@ -64,6 +64,8 @@ class Connection(asyncio.BufferedProtocol):
         self._write_paused = False
         self._reading = True
         self._draining = False
+        #: until the client may go on; None: it need not pause
+        self._throttle: asyncio.TimerHandle | None = None
         #: of answers that are complete and not yet first in line
         self._held_bytes = 0
         #: what the transport held when it asked to pause, counted in the server's sum
@@ -108,6 +110,8 @@ class Connection(asyncio.BufferedProtocol):
         produces without acks, says so and hangs up. Only reading for nobody is given up."""
         self._is_lost = True
         self._write_paused = False
+        if self._throttle is not None:
+            self._throttle.cancel()
         self._forget_unsent()
         for task in tuple(self._reads):
             task.cancel()
@@ -145,7 +149,12 @@ class Connection(asyncio.BufferedProtocol):
             self._start(self._queued.popleft())
         if self._is_lost:
             return
-        wanted = len(self._queued) < MAX_QUEUED_FRAMES and not self._write_paused and not self._draining
+        wanted = (
+            len(self._queued) < MAX_QUEUED_FRAMES
+            and not self._write_paused
+            and not self._draining
+            and self._throttle is None
+        )
         if wanted != self._reading and not self.transport.is_closing():
             self._reading = wanted
             if wanted:
@@ -158,6 +167,7 @@ class Connection(asyncio.BufferedProtocol):
             return True
         return not self._is_lost and (
             self._write_paused
+            or self._throttle is not None
             or len(self._answers) >= MAX_PENDING_ANSWERS
             or self._held_bytes >= MAX_HELD_BYTES
         )
@@ -183,6 +193,8 @@ class Connection(asyncio.BufferedProtocol):
 
     def _await(self, call: Call, answer: _Answer, reply: Awaitable[Message | None]) -> None:
         """Lets the answer come later."""
+        if call.context.throttle_ms:
+            self._pause(call.context.throttle_ms)
         task = asyncio.ensure_future(reply)
         if call.api.exclusive:
             self._exclusive = True
@@ -208,9 +220,26 @@ class Connection(asyncio.BufferedProtocol):
         task.add_done_callback(done)
 
     def _answer(self, call: Call, answer: _Answer, response: Message | None) -> None:
+        if call.context.throttle_ms:
+            self._pause(call.context.throttle_ms)
         chunks = [] if response is None else call.encode(response)
         self._server.metrics.request_answered(call, response, time.perf_counter() - answer.started_s)
         self._finish(answer, chunks)
+
+    def _pause(self, throttle_ms: int) -> None:
+        """Starts and reads nothing for so long; what has started is answered. An earlier pause may end later."""
+        if self._is_lost:
+            return
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + throttle_ms / 1000
+        if self._throttle is not None:
+            end_s = max(end_s, self._throttle.when())
+            self._throttle.cancel()
+        self._throttle = loop.call_at(end_s, self._go_on)
+
+    def _go_on(self) -> None:
+        self._throttle = None
+        self._start_queued()
 
     def _finish(self, answer: _Answer, chunks: list[Buffer]) -> None:
         """Fills the answer in and sends every answer that is now first in line."""

@@ -10,6 +10,7 @@
 - Only records below the high watermark are seen; without transactions the last stable offset is the same.
 - A last fetched epoch (v12, KIP-595) that this log does not know at that offset is answered with where it diverges.
 - A broker that asks as a replica is not one: there are no followers.
+- Over its quota a client gets an empty answer and the time to pause (KIP-219), and asks for the same again.
 """
 
 from __future__ import annotations
@@ -166,6 +167,8 @@ def _look(request: FetchRequest, session: FetchSession, context: RequestContext)
     broker = context.broker
     replica_id = request.replica_id if request.replica_state is None else request.replica_state.replica_id
     left_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, broker.room_for_answers_bytes())
+    if broker.quotas.limits_fetch:
+        left_bytes = min(left_bytes, broker.quotas.fetch_room_bytes(context.client_id))
     look = _Look([])
     for followed in session.partitions.values():
         found = _Found(
@@ -237,6 +240,12 @@ def _response(
 ) -> FetchResponse:
     """The answer, with the records in it: nothing has run since the look."""
     broker = context.broker
+    if broker.quotas.limits_fetch:
+        context.throttle_ms = broker.quotas.fetching(
+            context.client_id, look.bytes_found, broker.monotonic_ms()
+        )
+        if context.throttle_ms:
+            return _throttled(request, session, context)
     topics: dict[str | UUID, list[PartitionData]] = {}
     served: list[PartitionKey] = []
     is_full = request.session_epoch <= 0 or not session.is_incremental
@@ -269,3 +278,11 @@ def _response(
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
         ]
     return response
+
+
+def _throttled(request: FetchRequest, session: FetchSession, context: RequestContext) -> FetchResponse:
+    """Nothing, for now. A session that would begin with this answer does not: its first answer must be whole."""
+    if request.session_epoch <= 0:
+        session.partitions.clear()
+        context.broker.fetch_sessions.settle(session)
+    return FetchResponse(throttle_time_ms=context.throttle_ms, session_id=session.id)
