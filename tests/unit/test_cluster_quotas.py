@@ -6,12 +6,11 @@ import pytest
 
 from leaselog.broker.cluster_records import decode_cluster_record, encode_cluster_record
 from leaselog.coordination import cluster_quotas
+from leaselog.coordination.cluster_quota_filter import QuotaFilter, matching_quotas
 from leaselog.coordination.cluster_quotas import (
     QuotaAlteration,
-    QuotaFilter,
     decide_quotas,
     find_limit,
-    matching_quotas,
 )
 from leaselog.coordination.cluster_records import ClusterRecord, QuotaChanged, QuotaEntity
 from leaselog.coordination.cluster_shard import AlterQuotas, ClusterShard, Decision

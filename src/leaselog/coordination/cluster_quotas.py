@@ -1,4 +1,4 @@
-"""Client quotas (KIP-13, 124, 546, 612): who may be limited in what, which limits a filter finds, which one counts.
+"""Client quotas (KIP-13, 124, 546, 612): who may be limited in what, and which limit counts for a client.
 
 An entity is a user, a client id, both, or an address. Here it is a tuple of (type, name) pairs, sorted by type, so
 that equal entities are equal keys; the name None stands for everybody of the type who has no entry of his own.
@@ -8,9 +8,8 @@ Refusals are in Kafka's words: its tools show them to people.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from ipaddress import ip_address
 from typing import TypeAlias
 
@@ -18,18 +17,18 @@ from leaselog.coordination.cluster_records import QuotaChanged, QuotaEntity
 from leaselog.model import ErrorCode, Refused
 
 __all__ = [
+    "CLIENT_ID",
     "CONSUMER_BYTE_RATE",
     "ENFORCED",
+    "IP",
     "MAX_QUOTA_ENTITIES",
     "PRODUCER_BYTE_RATE",
-    "MatchKind",
     "QuotaAlteration",
-    "QuotaFilter",
     "QuotaHolder",
+    "Quotas",
+    "USER",
     "decide_quotas",
     "find_limit",
-    "matching_quotas",
-    "quota_matcher",
 ]
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
@@ -68,25 +67,6 @@ class QuotaAlteration:
     @property
     def key(self) -> QuotaEntity:
         return tuple(sorted(self.entity, key=lambda part: (part[0], part[1] or "")))
-
-
-class MatchKind(IntEnum):
-    """How a filter looks at the names of a type. The numbers are the wire's."""
-
-    EXACT = 0
-    DEFAULT = 1
-    SPECIFIED = 2
-
-
-@dataclass(frozen=True, slots=True)
-class QuotaFilter:
-    #: (entity type, match kind, name) of each component
-    components: Sequence[tuple[str, int, str | None]]
-    #: entities must have no other types
-    is_strict: bool
-
-
-# -- changes
 
 
 def decide_quotas(
@@ -201,66 +181,6 @@ def _too_many() -> Refused:
 def _in_words(entity: QuotaEntity) -> str:
     parts = ", ".join(f"{kind}={'null' if name is None else name}" for kind, name in entity)
     return f"ClientQuotaEntity(entries={{{parts}}})"
-
-
-# -- questions
-
-
-def matching_quotas(quotas: Quotas, wanted: QuotaFilter) -> list[QuotaEntity] | Refused:
-    """The entities that fit every component of the filter; all of them for a filter without any."""
-    matches = quota_matcher(wanted)
-    return matches if isinstance(matches, Refused) else [entity for entity in quotas if matches(entity)]
-
-
-def quota_matcher(wanted: QuotaFilter) -> Callable[[QuotaEntity], bool] | Refused:
-    """Whether an entity fits, as a function."""
-    refused = _refuse_filter(wanted.components)
-    if refused is not None:
-        return refused
-
-    def matches(entity: QuotaEntity) -> bool:
-        if wanted.is_strict and len(entity) != len(wanted.components):
-            return False
-        names = dict(entity)
-        return all(
-            kind in names and (match == MatchKind.SPECIFIED or names[kind] == name)
-            for kind, match, name in wanted.components
-        )
-
-    return matches
-
-
-def _refuse_filter(components: Iterable[tuple[str, int, str | None]]) -> Refused | None:
-    seen = set[str]()
-    for kind, match, name in components:
-        if not kind:
-            return _invalid("Invalid empty entity type.")
-        if kind in seen:
-            return _invalid(f"Entity type {kind} cannot appear more than once in the filter.")
-        if kind not in (USER, CLIENT_ID, IP):
-            return Refused(ErrorCode.UNSUPPORTED_VERSION, f"Unsupported entity type {kind}")
-        seen.add(kind)
-        refused = _refuse_match(match, name)
-        if refused is not None:
-            return refused
-    if IP in seen and len(seen) > 1:
-        return _invalid(
-            "Invalid entity filter component combination. IP filter component should not be used with user or "
-            "clientId filter component."
-        )
-    return None
-
-
-def _refuse_match(match: int, name: str | None) -> Refused | None:
-    if match not in MatchKind._value2member_map_:
-        return _invalid(f"Unknown match type {match}")
-    if match == MatchKind.EXACT and name is None:
-        return _invalid("Request specified MATCH_TYPE_EXACT, but set match string to null.")
-    if match != MatchKind.EXACT and name is not None:
-        return _invalid(
-            f"Request specified MATCH_TYPE_{MatchKind(match).name}, but also specified a match string."
-        )
-    return None
 
 
 def find_limit(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from leaselog.broker.api import RequestContext, serves
-from leaselog.coordination.cluster_quotas import QuotaFilter, matching_quotas
+from leaselog.coordination.cluster_quota_filter import QuotaFilter, matching_quotas
 from leaselog.coordination.cluster_records import QuotaEntity
 from leaselog.model import Refused
 from leaselog.wire.messages.describe_client_quotas import (
