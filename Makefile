@@ -21,7 +21,7 @@ demo: setup ## starts a broker, produces, kills it, consumes, shows that nothing
 test: check interop crash conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
-	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash -m "not crash and not deep"
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/conformance -m "not crash and not deep"
 
 fast: setup
 	$(PYTEST) tests/unit tests/arch
@@ -47,14 +47,14 @@ crash: setup ## SIGKILL in the middle of a produce storm
 	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600
 
 conformance: setup ## the published suites of Apache Kafka, all that are named
-	tests/conformance/check all
+	tests/conformance/check
 
 conformance-fast: setup ## the same, the quick ones
-	tests/conformance/check fast
+	tests/conformance/check tests/conformance/fast.txt
 
 deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600
-	tests/conformance/check all
+	tests/conformance/check --all
 
 bench: setup
 	$(BIN)/python bench/throughput.py

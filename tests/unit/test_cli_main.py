@@ -68,7 +68,52 @@ def test_help_imports_nothing_that_takes_time() -> None:
             ["configs", *SERVER, "--describe", "--entity-type", "brokers", "--entity-name", "a"],
             "id, a number",
         ),
-        (["console-consumer", *SERVER, "--topic", "t", "--group", "g"], "--group is not supported"),
+        (
+            ["console-consumer", *SERVER, "--topic", "t", "--partition", "0", "--group", "g"],
+            "--group and --partition exclude each other",
+        ),
+        (
+            [
+                "console-consumer",
+                *SERVER,
+                "--topic",
+                "t",
+                "--group",
+                "g",
+                "--consumer-property",
+                "group.id=h",
+            ],
+            "--group g and group.id=h do not match",
+        ),
+        (
+            [
+                "console-consumer",
+                *SERVER,
+                "--topic",
+                "t",
+                "--from-beginning",
+                "--consumer-property",
+                "auto.offset.reset=latest",
+            ],
+            "--from-beginning and auto.offset.reset=latest exclude each other",
+        ),
+        (
+            ["console-consumer", *SERVER, "--topic", "t", "--consumer-property", "auto.offset.reset=none"],
+            "auto.offset.reset=none needs --group",
+        ),
+        (
+            [
+                "console-consumer",
+                *SERVER,
+                "--topic",
+                "t",
+                "--group",
+                "g",
+                "--consumer-property",
+                "session.timeout.ms=3000",
+            ],
+            "heartbeat.interval.ms must be above zero and below session.timeout.ms",
+        ),
         (["console-consumer", *SERVER, "--topic", "t", "--offset", "3"], "--offset needs --partition N"),
         (["console-consumer", *SERVER, "--include", "("], "not a regular expression"),
         (
@@ -129,6 +174,15 @@ def test_a_reader_that_leaves_is_quiet() -> None:
     command = f"{sys.executable} -m leaselog.cli.main config-docs | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("# Configuration\n", "")
+
+
+def test_a_file_is_not_blamed_for_a_reader_that_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(*_: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("leaselog.cli.dump_log._dump", gone)
+    monkeypatch.setattr("os.dup2", lambda *_: None)
+    assert main(["dump-log", "--files", "x.log"]) == 141
 
 
 @pytest.mark.parametrize(

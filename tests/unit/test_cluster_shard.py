@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaselog.coordination.cluster_features import Feature, FeatureUpdate
+from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.cluster_records import (
     ConfigChanged,
     FeatureLevelSet,
@@ -20,6 +21,7 @@ from leaselog.coordination.cluster_records import (
 )
 from leaselog.coordination.cluster_shard import (
     PRODUCER_ID_BLOCK,
+    AlterQuotas,
     ChangeConfigs,
     ClusterCommand,
     ClusterShard,
@@ -64,6 +66,7 @@ def state(shard: ClusterShard) -> object:
         shard.feature_levels,
         shard.next_producer_id,
         shard.partition_count,
+        shard.quotas,
         shard._collisions,
     )
 
@@ -306,7 +309,19 @@ CONFIGS = st.builds(
     st.sampled_from(["k", "l"]),
     st.none() | st.text(max_size=3),
 )
+QUOTAS = st.builds(
+    QuotaAlteration,
+    st.sampled_from([[("user", "a")], [("user", "a"), ("client-id", None)], [("ip", "::1")]]),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["producer_byte_rate", "connection_creation_rate"]),
+            st.sampled_from([None, 1.0, 2.0]),
+        ),
+        max_size=2,
+    ),
+)
 COMMANDS = st.one_of(
+    st.builds(AlterQuotas, st.lists(QUOTAS, max_size=2).map(tuple)),
     st.builds(CreateTopic, NAMES, IDS, st.integers(-1, 3), st.integers(-1, 2)),
     st.builds(DeleteTopic, IDS),
     st.builds(CreatePartitions, NAMES, st.integers(0, 5)),

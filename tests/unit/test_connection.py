@@ -72,9 +72,18 @@ class Metrics:
 class Scene:
     """One connection whose handler is the test's."""
 
-    def __init__(self, handler: Callable[..., Any], *, exclusive: bool) -> None:
+    def __init__(self, handler: Callable[..., Any], *, exclusive: bool, only_reads: bool) -> None:
         self.api = Api(
-            HEARTBEAT, "Heartbeat", Versions(0, 4), HeartbeatRequest, handler, "", exclusive, 0, False
+            HEARTBEAT,
+            "Heartbeat",
+            Versions(0, 4),
+            HeartbeatRequest,
+            handler,
+            "",
+            exclusive,
+            0,
+            False,
+            only_reads,
         )
         self.now = 0.0
         self.server: Any = SimpleNamespace(
@@ -111,8 +120,8 @@ class Scene:
 
 @pytest.fixture
 def scene(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Scene]:
-    def make(handler: Callable[..., Any], *, exclusive: bool = False) -> Scene:
-        made = Scene(handler, exclusive=exclusive)
+    def make(handler: Callable[..., Any], *, exclusive: bool = False, only_reads: bool = False) -> Scene:
+        made = Scene(handler, exclusive=exclusive, only_reads=only_reads)
         monkeypatch.setattr(dispatch, "api_of", lambda key: made.api if key == HEARTBEAT else None)
         return made
 
@@ -272,14 +281,34 @@ def test_draining_answers_what_was_started_and_then_closes(scene: Callable[..., 
     run(story)
 
 
-def test_a_lost_connection_cancels_what_it_waited_for(scene: Callable[..., Scene]) -> None:
+def test_a_lost_connection_gives_up_reading_for_nobody(scene: Callable[..., Scene]) -> None:
     async def story() -> None:
         later = Later()
-        s = scene(later, exclusive=True)
+        s = scene(later, exclusive=True, only_reads=True)
         s.ask(1)
         s.connection.connection_lost(None)
         await turns()
         assert later.asked[0].cancelled()
+
+    run(story)
+
+
+def test_what_was_asked_before_hanging_up_is_done(scene: Callable[..., Scene]) -> None:
+    """A consumer that closes sends LeaveGroup behind a commit and does not wait: the group would wait for it."""
+
+    async def story() -> None:
+        later = Later()
+        s = scene(later, exclusive=True)
+        s.ask(1, 2, 3)
+        s.connection.connection_lost(None)
+        assert len(later.asked) == 1
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert len(later.asked) == 2
+        later.asked[1].set_exception(ZeroDivisionError())
+        await turns()
+        assert len(later.asked) == 2, "after a bug of ours nothing more is tried"
+        assert s.transport.correlation_ids() == []
 
     run(story)
 
@@ -292,3 +321,155 @@ def test_bytes_behind_a_requests_body_are_ignored(scene: Callable[..., Scene]) -
     s.receive(len(frame).to_bytes(4, "big") + frame)
     assert not s.transport.is_aborted
     assert s.transport.correlation_ids() == [1]
+
+
+def test_an_answer_that_cannot_be_encoded_closes_its_connection(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr(connection_module.log, "exception", lambda event, **facts: logged.append(event))
+
+    async def story() -> None:
+        at_once = scene(lambda request, context: HeartbeatResponse(error_code=1 << 20))
+        at_once.ask(1)
+        assert at_once.transport.is_aborted
+        later = Later()
+        s = scene(later)
+        s.ask(2)
+        later.asked[0].set_result(HeartbeatResponse(error_code=1 << 20))
+        await turns()
+        assert s.transport.is_aborted, "and does not wait for what will never come"
+        assert logged == ["request failed"] * 2
+
+    run(story)
+
+
+def test_a_handler_may_refuse_an_answer_at_once_or_later(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        def refuse(request: object, context: object) -> HeartbeatResponse:
+            raise dispatch.Unanswerable("acks=0")
+
+        at_once = scene(refuse)
+        at_once.ask(1)
+        assert at_once.transport.is_aborted
+        later = Later()
+        s = scene(later)
+        s.ask(2)
+        later.asked[0].set_exception(dispatch.Unanswerable("acks=0"))
+        await turns()
+        assert s.transport.is_aborted
+
+    run(story)
+
+
+def test_large_answers_held_behind_a_slow_one_stop_the_next(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "MAX_HELD_BYTES", 1)
+
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(1, 2)
+        later.asked[1].set_result(HeartbeatResponse())
+        await turns()
+        s.ask(3)
+        assert len(later.asked) == 2, "the third waits until the second is out"
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1, 2]
+        assert len(later.asked) == 3
+        later.asked[2].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1, 2, 3]
+
+    run(story)
+
+
+def test_what_a_client_does_not_take_is_counted_until_it_does_or_goes(scene: Callable[..., Scene]) -> None:
+    first, second = scene(now), scene(now)
+    second.connection._server = first.server
+    for s, unsent in ((first, 10), (second, 5)):
+        s.transport.unsent = unsent
+        s.connection.pause_writing()
+    assert first.server.unsent_bytes == 15
+    first.connection.resume_writing()
+    assert first.server.unsent_bytes == 5
+    second.connection.connection_lost(None)
+    assert first.server.unsent_bytes == 0
+
+
+def test_a_slow_reader_is_not_idle_but_one_that_stands_still_is(scene: Callable[..., Scene]) -> None:
+    s = scene(now)
+    s.transport.unsent = 100
+    s.server.now = lambda: 10.0
+    assert not s.connection.has_moved_since(5.0), "connected at 0, and nothing since"
+    s.transport.unsent = 60
+    assert s.connection.has_moved_since(5.0), "40 bytes went out between two looks"
+    s.server.now = lambda: 20.0
+    assert not s.connection.has_moved_since(15.0)
+
+
+def test_a_draining_connection_takes_nothing_more(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(1)
+        s.connection.drain()
+        assert not s.transport.is_reading
+        s.ask(2)
+        assert len(later.asked) == 1
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1]
+        assert s.transport.is_aborted
+
+    run(story)
+
+
+def test_a_client_over_its_quota_is_not_read_until_its_pause_is_over(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        pauses = iter([50, 0, 0])
+        asked = []
+
+        def over_quota(request: object, context: Any) -> HeartbeatResponse:
+            asked.append(loop.time())
+            context.throttle_ms = next(pauses)
+            return HeartbeatResponse()
+
+        loop = asyncio.get_running_loop()
+        s = scene(over_quota)
+        s.ask(1, 2)
+        assert s.transport.correlation_ids() == [1], "its answer, which tells of the pause, goes out at once"
+        assert not s.transport.is_reading
+        s.ask(3)
+        assert len(asked) == 1
+        over = asyncio.Event()
+        s.transport.resume_reading = over.set  # type: ignore[method-assign]
+        await over.wait()
+        assert s.transport.correlation_ids() == [1, 2, 3]
+        assert asked[1] - asked[0] >= 0.049
+
+    run(story)
+
+
+def test_a_pause_begins_before_the_answer_that_tells_of_it(scene: Callable[..., Scene]) -> None:
+    """A produce's answer waits for the disk; what the client sends meanwhile does not slip through."""
+
+    async def story() -> None:
+        later = Later()
+
+        def over_quota(request: object, context: Any) -> object:
+            context.throttle_ms = 60_000
+            return later(request, context)
+
+        s = scene(over_quota)
+        s.ask(1, 2)
+        assert len(later.asked) == 1
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert s.transport.correlation_ids() == [1]
+        s.connection.connection_lost(None)
+        assert len(later.asked) == 2, "asked before the client hung up"
+
+    run(story)

@@ -218,6 +218,13 @@ def test_an_old_client_sets_its_own_retention() -> None:
     assert (committed(bench), committed(bench, OTHER)) == (None, 8)
 
 
+def test_a_retention_of_for_ever_is_one_that_can_be_stored() -> None:
+    bench = Bench()
+    bench.commit(7, retention_ms=2**63 - 1)
+    (offset,) = bench.shard.stored_offsets().values()
+    assert offset.expire_ms == 2**63 - 1
+
+
 def test_expiry_is_done_in_bounded_turns() -> None:
     bench = Bench(GroupLimits(offsets_retention_ms=1_000, expired_per_turn=3))
     groups = [GroupId(f"g{i}") for i in range(10)]

@@ -7,7 +7,8 @@ A handler module registers itself with one line:
 
 A plain ``def`` handler may also return an awaitable: its synchronous part then runs in the connection's order and
 the next request of the connection starts before the answer is there. Produce does, so that pipelined produces
-share one sync. An ``async def`` handler has its connection to itself until it answers, as with Apache Kafka.
+share one sync. An ``async def`` handler, or one that says ``exclusive``, has its connection to itself until it
+answers, as with Apache Kafka.
 Answers go out in the order of the requests, always. ``None`` is "no answer": a produce with acks=0.
 """
 
@@ -51,6 +52,8 @@ class RequestContext:
     version: int
     client_id: str | None
     client: Client
+    #: set by a handler: the connection is not read for this long (KIP-219)
+    throttle_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,8 @@ class Api:
     advertised_from: int
     #: the handler counts the error codes of its answers itself: walking them would cost the hot path too much
     counts_errors: bool
+    #: it only looks, so nobody needs it done once its client has gone
+    only_reads: bool
 
 
 _apis: dict[int, Api] = {}
@@ -80,6 +85,7 @@ def serves(
     advertised_from: int | None = None,
     counts_errors: bool = False,
     exclusive: bool | None = None,
+    only_reads: bool = False,
 ) -> Callable[[H], H]:
     """Registers the decorated handler for every version in the inclusive range ``versions``.
 
@@ -99,6 +105,7 @@ def serves(
             exclusive=iscoroutinefunction(handler) if exclusive is None else exclusive,
             advertised_from=versions[0] if advertised_from is None else advertised_from,
             counts_errors=counts_errors,
+            only_reads=only_reads,
         )
         return handler
 

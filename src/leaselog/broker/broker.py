@@ -14,6 +14,7 @@ from secrets import randbelow
 
 from leaselog.broker.api import Client, load_handlers
 from leaselog.broker.cleaner import Cleaner
+from leaselog.broker.client_quotas import ClientQuotas
 from leaselog.broker.cluster import Cluster
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.data_dir import DataDirectory, DataDirectoryLock
@@ -76,6 +77,9 @@ class Broker:
             slots=config.max_incremental_fetch_session_cache_slots,
             evict_after_ms=120_000,
             new_id=lambda: randbelow(2**31 - 1) + 1,
+        )
+        self.quotas = ClientQuotas(
+            samples=config.quota_window_num, sample_ms=config.quota_window_size_seconds * 1000
         )
         self.cluster = Cluster(self)
         self.groups = GroupCoordinator(self)

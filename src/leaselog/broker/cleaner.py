@@ -40,7 +40,11 @@ class Cleaner:
             if job is not None:
                 cleaned += await self._clean(partition, job)
         if cleaned:
-            self._logs.checkpoint_cleaned()
+            try:
+                self._logs.checkpoint_cleaned()
+            except OSError as failure:
+                # Without it the next start looks at clean records once more, and that is all.
+                log.error("clean offsets are not written down", why=failure)
         return cleaned
 
     def close(self) -> None:

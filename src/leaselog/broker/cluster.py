@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -34,14 +34,18 @@ from leaselog.coordination.cluster_names import (
     refuse_topic_name,
 )
 from leaselog.coordination.cluster_placement import MAX_NEW_PARTITIONS
+from leaselog.coordination.cluster_quotas import ENFORCED, QuotaAlteration
 from leaselog.coordination.cluster_records import (
     ClusterRecord,
     ConfigChanged,
     FeatureLevelSet,
+    QuotaChanged,
+    QuotaEntity,
     ResourceType,
 )
 from leaselog.coordination.cluster_shard import (
     PRODUCER_ID_BLOCK,
+    AlterQuotas,
     ChangeConfigs,
     ClusterShard,
     CreatePartitions,
@@ -157,6 +161,10 @@ class Cluster:
         name = self.topic_name_of(topic) if isinstance(topic, UUID) else topic
         return name if name is not None and name in self._shard.topics else "unknown"
 
+    def quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        """The limits of each entity that has any."""
+        return self._shard.quotas
+
     # -- life -----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
@@ -167,6 +175,7 @@ class Cluster:
         if self.configuration.ignored_dynamic is not None:
             log.warning("stored broker configs are ignored", why=self.configuration.ignored_dynamic)
         self._broker.config = self.configuration.broker
+        self._broker.quotas.changed(self._shard.quotas)
         new_levels = [
             FeatureLevelSet(feature.name, feature.level)
             for feature in self.supported_features()
@@ -229,6 +238,12 @@ class Cluster:
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> Refused | None:
         return await self._see_through(self._update_features(updates, validate_only))
+
+    async def alter_quotas(
+        self, alterations: Sequence[QuotaAlteration], *, validate_only: bool = False
+    ) -> dict[QuotaEntity, Refused | None]:
+        """One answer for each entity; changes count for every request that is answered from then on."""
+        return await self._see_through(self._alter_quotas(alterations, validate_only))
 
     async def next_producer_id(self) -> ProducerId | Refused:
         """An id no producer ever had, nor any other will."""
@@ -370,6 +385,23 @@ class Cluster:
         if isinstance(decision, Refused):
             return decision
         return None if validate_only else await self._try_commit(decision.records)
+
+    async def _alter_quotas(
+        self, alterations: Sequence[QuotaAlteration], validate_only: bool
+    ) -> dict[QuotaEntity, Refused | None]:
+        decision = self._shard.handle(AlterQuotas(tuple(alterations)))
+        assert isinstance(decision, Decision), "each entity has an answer of its own"
+        answers: dict[QuotaEntity, Refused | None] = decision.reply
+        if validate_only:
+            return answers
+        refused = await self._try_commit(decision.records)
+        if refused is not None:
+            return {entity: answer or refused for entity, answer in answers.items()}
+        self._broker.quotas.changed(self._shard.quotas)
+        for record in decision.records:
+            if isinstance(record, QuotaChanged) and record.key not in ENFORCED and record.value is not None:
+                log.warning("quota kept, not enforced", key=record.key, entity=record.entity)
+        return answers
 
     async def _next_producer_id(self) -> ProducerId | Refused:
         left = next(self._producer_ids, None)

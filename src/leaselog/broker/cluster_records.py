@@ -13,6 +13,7 @@ from leaselog.coordination.cluster_records import (
     FeatureLevelSet,
     PartitionCreated,
     ProducerIdsReserved,
+    QuotaChanged,
     TopicCreated,
     TopicRemoved,
 )
@@ -20,6 +21,7 @@ from leaselog.model import NodeId, ProducerId, TopicId
 from leaselog.wire.codec import decode, encode
 from leaselog.wire.errors import BadValue
 from leaselog.wire.messages.metadata_records import (
+    ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
@@ -27,6 +29,7 @@ from leaselog.wire.messages.metadata_records import (
     RemoveTopicRecord,
     TopicRecord,
 )
+from leaselog.wire.messages.metadata_records import EntityData as QuotaEntityData
 from leaselog.wire.primitives import Buffer, encode_uvarint, read_uvarint
 from leaselog.wire.schema import Message
 
@@ -40,6 +43,7 @@ KINDS: tuple[type[Message], ...] = (
     RemoveTopicRecord,
     FeatureLevelRecord,
     ProducerIdsRecord,
+    ClientQuotaRecord,
 )
 _KINDS = {kind.API_KEY: kind for kind in KINDS}
 #: version 1 names the directory of each replica, 2 adds eligible leaders, which one replica has no use for
@@ -92,6 +96,13 @@ def _message(record: ClusterRecord, directory_id: UUID) -> Message:
             return FeatureLevelRecord(name=name, feature_level=level)
         case ProducerIdsReserved(node_id, next_id):
             return ProducerIdsRecord(broker_id=node_id, next_producer_id=next_id)
+        case QuotaChanged(entity, key, limit):
+            return ClientQuotaRecord(
+                entity=[QuotaEntityData(entity_type=kind, entity_name=name) for kind, name in entity],
+                key=key,
+                value=limit or 0.0,
+                remove=limit is None,
+            )
 
 
 def _fact(message: Message) -> ClusterRecord:
@@ -108,5 +119,9 @@ def _fact(message: Message) -> ClusterRecord:
             return FeatureLevelSet(message.name, message.feature_level)
         case ProducerIdsRecord():
             return ProducerIdsReserved(NodeId(message.broker_id), ProducerId(message.next_producer_id))
+        case ClientQuotaRecord():
+            parts = sorted(message.entity, key=lambda part: part.entity_type)
+            named = tuple((part.entity_type, part.entity_name) for part in parts)
+            return QuotaChanged(named, message.key, None if message.remove else message.value)
         case _:
             raise BadValue(f"metadata record {message.NAME}, which leaselog never writes")

@@ -5,8 +5,8 @@ answered (Kafka does so for every API); a produce lets the next one start, so th
 
 Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS` started and not answered, or
 `MAX_HELD_BYTES` answered and waiting for their turn, or with the socket's write buffer full, reading stops, and the
-client's own socket fills up. Nobody else notices. A client that never reads its answers makes no progress and is
-closed as idle.
+client's own socket fills up. Nobody else notices. The same happens while a client over its quota is to pause
+(KIP-219). A client that never reads its answers makes no progress and is closed as idle.
 """
 
 from __future__ import annotations
@@ -57,10 +57,15 @@ class Connection(asyncio.BufferedProtocol):
         self._queued: deque[bytearray] = deque()
         self._answers: deque[_Answer] = deque()
         self._exclusive = False
-        self._tasks: set[asyncio.Future[Message | None]] = set()
+        #: requests that may be given up when the client goes
+        self._reads: set[asyncio.Future[Message | None]] = set()
+        self._is_lost = False
+        self._is_refused = False
         self._write_paused = False
         self._reading = True
         self._draining = False
+        #: until the client may go on; None: it need not pause
+        self._throttle: asyncio.TimerHandle | None = None
         #: of answers that are complete and not yet first in line
         self._held_bytes = 0
         #: what the transport held when it asked to pause, counted in the server's sum
@@ -101,11 +106,17 @@ class Connection(asyncio.BufferedProtocol):
         self._start_queued()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._queued.clear()
+        """Nobody is left to be answered. What was asked is done all the same: a client that leaves its group, or
+        produces without acks, says so and hangs up. Only reading for nobody is given up."""
+        self._is_lost = True
+        self._write_paused = False
+        if self._throttle is not None:
+            self._throttle.cancel()
         self._forget_unsent()
-        for task in self._tasks:
+        for task in tuple(self._reads):
             task.cancel()
         self._server.dismiss(self)
+        self._start_queued()
 
     def _forget_unsent(self) -> None:
         self._server.unsent_bytes -= self._unsent_bytes
@@ -136,7 +147,14 @@ class Connection(asyncio.BufferedProtocol):
     def _start_queued(self) -> None:
         while self._queued and not self._is_held():
             self._start(self._queued.popleft())
-        wanted = len(self._queued) < MAX_QUEUED_FRAMES and not self._write_paused and not self._draining
+        if self._is_lost:
+            return
+        wanted = (
+            len(self._queued) < MAX_QUEUED_FRAMES
+            and not self._write_paused
+            and not self._draining
+            and self._throttle is None
+        )
         if wanted != self._reading and not self.transport.is_closing():
             self._reading = wanted
             if wanted:
@@ -145,12 +163,13 @@ class Connection(asyncio.BufferedProtocol):
                 self.transport.pause_reading()
 
     def _is_held(self) -> bool:
-        return (
-            self._exclusive
-            or self._write_paused
+        if self._exclusive or self._draining or self._is_refused:
+            return True
+        return not self._is_lost and (
+            self._write_paused
+            or self._throttle is not None
             or len(self._answers) >= MAX_PENDING_ANSWERS
             or self._held_bytes >= MAX_HELD_BYTES
-            or self.transport.is_closing()
         )
 
     def _start(self, frame: bytearray) -> None:
@@ -174,18 +193,20 @@ class Connection(asyncio.BufferedProtocol):
 
     def _await(self, call: Call, answer: _Answer, reply: Awaitable[Message | None]) -> None:
         """Lets the answer come later."""
+        if call.context.throttle_ms:
+            self._pause(call.context.throttle_ms)
         task = asyncio.ensure_future(reply)
         if call.api.exclusive:
             self._exclusive = True
-        self._tasks.add(task)
+        if call.api.only_reads:
+            self._reads.add(task)
 
         def done(finished: asyncio.Future[Message | None]) -> None:
-            self._tasks.discard(finished)
+            self._reads.discard(finished)
             if call.api.exclusive:
                 self._exclusive = False
-            if finished.cancelled() or self.transport.is_closing():
-                if not finished.cancelled():
-                    finished.exception()  # nobody is left to be told
+            if finished.cancelled():
+                self._start_queued()
                 return
             try:
                 self._answer(call, answer, finished.result())
@@ -199,12 +220,31 @@ class Connection(asyncio.BufferedProtocol):
         task.add_done_callback(done)
 
     def _answer(self, call: Call, answer: _Answer, response: Message | None) -> None:
+        if call.context.throttle_ms:
+            self._pause(call.context.throttle_ms)
         chunks = [] if response is None else call.encode(response)
         self._server.metrics.request_answered(call, response, time.perf_counter() - answer.started_s)
         self._finish(answer, chunks)
 
+    def _pause(self, throttle_ms: int) -> None:
+        """Starts and reads nothing for so long; what has started is answered. An earlier pause may end later."""
+        if self._is_lost:
+            return
+        loop = asyncio.get_running_loop()
+        end_s = loop.time() + throttle_ms / 1000
+        if self._throttle is not None:
+            end_s = max(end_s, self._throttle.when())
+            self._throttle.cancel()
+        self._throttle = loop.call_at(end_s, self._go_on)
+
+    def _go_on(self) -> None:
+        self._throttle = None
+        self._start_queued()
+
     def _finish(self, answer: _Answer, chunks: list[Buffer]) -> None:
         """Fills the answer in and sends every answer that is now first in line."""
+        if self._is_lost:
+            return
         answer.chunks = chunks
         if answer is not self._answers[0]:
             self._held_bytes += sum(map(len, chunks))
@@ -234,10 +274,15 @@ class Connection(asyncio.BufferedProtocol):
         """Closes on a peer that cannot be understood: one line, no answer."""
         log.warning("closing connection", client=f"{self.client.host}:{self.client.port}", why=why)
         self._server.metrics.connection_refused()
-        self._queued.clear()
-        self.transport.abort()
+        self._give_up()
 
     def _fail(self, **facts: object) -> None:
         """Closes on a bug of ours, with the story in the log. Call where the exception is being handled."""
         log.exception("request failed", client=f"{self.client.host}:{self.client.port}", **facts)
+        self._give_up()
+
+    def _give_up(self) -> None:
+        """Starts nothing more that this client asked for, and closes."""
+        self._is_refused = True
+        self._queued.clear()
         self.transport.abort()

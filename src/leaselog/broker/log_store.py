@@ -180,11 +180,20 @@ class LogStore:
         next_retention = loop.time() + retention_check_s
         while True:
             await asyncio.sleep(min(checkpoint_s, retention_check_s))
-            self.remove_doomed()
-            if loop.time() >= next_retention:
+            is_due = loop.time() >= next_retention
+            if is_due:
                 next_retention = loop.time() + retention_check_s
+            await self.do_upkeep(with_retention=is_due)
+
+    async def do_upkeep(self, *, with_retention: bool) -> None:
+        """One round. A disk that refuses is told of and tried again in the next: nothing of this is urgent."""
+        try:
+            self.remove_doomed()
+            if with_retention:
                 await self.apply_retention()
             self.checkpoint()
+        except OSError as failure:
+            log.error("upkeep failed, to be tried again", why=failure)
 
     async def apply_retention(self) -> None:
         for partition in list(self.partitions()):

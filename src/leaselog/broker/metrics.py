@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from leaselog.broker.api import Api
@@ -73,10 +73,9 @@ class _Durations:
 class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = self._counter("requests", "Requests started, by API", ["api"])
         self._errors = self._counter("request_errors", "Error codes in answers, by API", ["api", "error"])
-        self._bytes_in = self._counter("received_bytes", "Bytes received from clients")
-        self._bytes_out = self._counter("sent_bytes", "Bytes handed to clients' sockets")
+        self.bytes_in = 0
+        self.bytes_out = 0
         self._refused = self._counter("connections_refused", "Connections closed because they made no sense")
         self._accepted = self._counter("connections_accepted", "Connections accepted")
         self._produced_bytes = self._counter("produced_bytes", "Record bytes appended by clients", ["topic"])
@@ -88,26 +87,23 @@ class Metrics:
             buckets=SYNC_SECONDS,
             registry=self.registry,
         )
-        self._requests_of: dict[str, Callable[[], None]] = {}
-        self._durations: dict[str, _Durations] = {}
+        self.requests: dict[str, int] = {}
+        self.durations: dict[str, _Durations] = {}
         self._produced_to: dict[str, tuple[Callable[[float], None], Callable[[float], None]]] = {}
         self._fetched_from: dict[str, Callable[[float], None]] = {}
-        self.registry.register(_RequestCollector(self._durations))
+        self.registry.register(_RequestCollector(self))
 
     def _counter(self, name: str, text: str, labels: Iterable[str] = ()) -> Counter:
         return Counter(f"leaselog_{name}", text, labels, registry=self.registry)
 
     def request_started(self, api: str) -> None:
-        count = self._requests_of.get(api)
-        if count is None:
-            count = self._requests_of[api] = self._requests.labels(api).inc
-        count()
+        self.requests[api] = self.requests.get(api, 0) + 1
 
     def request_answered(self, call: Call, response: Message | None, seconds: float) -> None:
         """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""
-        durations = self._durations.get(call.api.name)
+        durations = self.durations.get(call.api.name)
         if durations is None:
-            durations = self._durations[call.api.name] = _Durations()
+            durations = self.durations[call.api.name] = _Durations()
         durations.observe(seconds)
         if response is not None and not call.api.counts_errors:
             for code in _error_codes(response):
@@ -132,10 +128,10 @@ class Metrics:
         count(size_bytes)
 
     def bytes_received(self, count: int) -> None:
-        self._bytes_in.inc(count)
+        self.bytes_in += count
 
     def bytes_sent(self, count: int) -> None:
-        self._bytes_out.inc(count)
+        self.bytes_out += count
 
     def connection_accepted(self) -> None:
         self._accepted.inc()
@@ -159,13 +155,24 @@ class Metrics:
 
 
 class _RequestCollector:
-    def __init__(self, durations: dict[str, _Durations]) -> None:
-        self._durations = durations
+    """Tells what is counted in plain numbers."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
 
     def collect(self) -> Iterable[Metric]:
+        metrics = self._metrics
+        requests = CounterMetricFamily("leaselog_requests", "Requests started, by API", labels=["api"])
+        for api, count in sorted(metrics.requests.items()):
+            requests.add_metric([api], count)
+        yield requests
+        yield CounterMetricFamily("leaselog_received_bytes", "Bytes received from clients", metrics.bytes_in)
+        yield CounterMetricFamily(
+            "leaselog_sent_bytes", "Bytes handed to clients' sockets", metrics.bytes_out
+        )
         text = "Time from a request's start to its answer, waits included, by API"
         family = HistogramMetricFamily("leaselog_request_seconds", text, labels=["api"])
-        for api, durations in sorted(self._durations.items()):
+        for api, durations in sorted(metrics.durations.items()):
             family.add_metric([api], durations.buckets(), durations.total_s)
         yield family
 

@@ -8,7 +8,17 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from leaselog.cli.arguments import CommandFailed, UsageError, key_values, properties_file
-from leaselog.client import BatchLimits, ClientError, Cluster, FetchLimits, ProducerSettings
+from leaselog.client import (
+    EARLIEST,
+    LATEST,
+    BatchLimits,
+    ClientError,
+    Cluster,
+    FetchLimits,
+    GroupReading,
+    GroupSettings,
+    ProducerSettings,
+)
 from leaselog.wire.compression import Codec
 from leaselog.wire.errors import DecodeError
 
@@ -16,6 +26,8 @@ __all__ = ["ClientProperties", "run_with_cluster"]
 
 _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 _ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
+_TRUTH = {"true": True, "false": False}
+_RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
 #: what every client may say and nothing here depends on
 _HARMLESS = frozenset({
     "bootstrap.servers", "key.serializer", "value.serializer", "key.deserializer", "value.deserializer",
@@ -58,6 +70,12 @@ class ClientProperties:
             raise UsageError(f"{key}={text}: expected one of {', '.join(choices)}")
         return choices[text]
 
+    def truth(self, key: str, default: bool) -> bool:
+        text = self.text(key, str(default)).lower()
+        if text not in _TRUTH:
+            raise UsageError(f"{key}={text}: expected true or false")
+        return _TRUTH[text]
+
     def without_effect(self) -> list[str]:
         """Keys that were given and mean nothing to this client; complete once every setting has been made."""
         return sorted(self._values.keys() - self._used - _HARMLESS)
@@ -75,13 +93,10 @@ class ClientProperties:
 
     def producer(self) -> ProducerSettings:
         codecs = {codec.name.lower(): codec.value for codec in Codec}
-        idempotence = self.text("enable.idempotence", "true").lower()
-        if idempotence not in ("true", "false"):
-            raise UsageError(f"enable.idempotence={idempotence}: expected true or false")
         defaults = ProducerSettings()
         return ProducerSettings(
             acks=self.choice("acks", "all", _ACKS),
-            enable_idempotence=idempotence == "true",
+            enable_idempotence=self.truth("enable.idempotence", True),
             compression=Codec(self.choice("compression.type", "none", codecs)),
             max_request_bytes=self.integer("max.request.size", defaults.max_request_bytes),
             max_block_ms=self.integer("max.block.ms", defaults.max_block_ms),
@@ -103,6 +118,37 @@ class ClientProperties:
             max_bytes=self.integer("fetch.max.bytes", defaults.max_bytes),
             partition_max_bytes=self.integer("max.partition.fetch.bytes", defaults.partition_max_bytes),
             isolation_level=self.choice("isolation.level", "read_uncommitted", _ISOLATION),
+        )
+
+    def reset(self, default: str) -> int | None:
+        """Where to begin without a place of one's own; None is to fail."""
+        text = self.text("auto.offset.reset", default).lower()
+        if text not in _RESETS:
+            raise UsageError(f"auto.offset.reset={text}: expected one of {', '.join(_RESETS)}")
+        return _RESETS[text]
+
+    def group_reading(self, group_id: str, reset: int | None) -> GroupReading:
+        protocol = self.text("group.protocol", "classic")
+        if protocol.lower() != "classic":
+            raise UsageError(f"group.protocol={protocol} is not supported, only classic")
+        defaults = GroupSettings(group_id)
+        group = GroupSettings(
+            group_id,
+            instance_id=self.text("group.instance.id", "") or None,
+            session_timeout_ms=self.integer("session.timeout.ms", defaults.session_timeout_ms),
+            heartbeat_interval_ms=self.integer("heartbeat.interval.ms", defaults.heartbeat_interval_ms),
+            max_poll_interval_ms=self.integer("max.poll.interval.ms", defaults.max_poll_interval_ms),
+        )
+        if not 0 < group.heartbeat_interval_ms < group.session_timeout_ms:
+            raise UsageError("heartbeat.interval.ms must be above zero and below session.timeout.ms")
+        reading = GroupReading(group)
+        return GroupReading(
+            group,
+            self.fetch_limits(),
+            reset,
+            auto_commit=self.truth("enable.auto.commit", True),
+            auto_commit_interval_ms=self.integer("auto.commit.interval.ms", reading.auto_commit_interval_ms),
+            metadata_max_age_ms=self.integer("metadata.max.age.ms", reading.metadata_max_age_ms),
         )
 
 

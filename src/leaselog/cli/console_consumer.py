@@ -1,18 +1,21 @@
 """`leaselog console-consumer`: prints the records of topics, as kafka-console-consumer.sh does.
 
-It reads partitions by itself: without a group there is nothing to commit and nobody to share with.
+With a group it is one of its members and commits what it has printed. Without one it reads the partitions by
+itself, where Apache's makes up a group that never commits: there is nobody to share with.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable
+from typing import Protocol
 
 from leaselog.cli.arguments import (
-    CommandFailed,
     UsageError,
     add_connection,
     add_properties,
@@ -22,8 +25,9 @@ from leaselog.cli.arguments import (
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import Progress
+from leaselog.cli.partition_reader import PartitionReader
 from leaselog.cli.record_format import RecordFormat, as_json, as_line
-from leaselog.client import EARLIEST, LATEST, Cluster, Fetched, Fetcher, FetchLimits, list_offsets
+from leaselog.client import Cluster, Fetched, GroupConsumer
 from leaselog.model import TopicPartition
 from leaselog.wire.record_batch import BatchHeader
 from leaselog.wire.records import Record
@@ -32,9 +36,9 @@ __all__ = ["add_arguments", "run"]
 
 Printer = Callable[[TopicPartition, BatchHeader, Record], bytes]
 
-#: how often partitions and topics that are new are looked for
-_REFRESH_S = 5.0
 _POLL_MS = 500
+#: what a shell reports for a program that SIGTERM ended
+_TERMINATED = 143
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--timeout-ms", type=positive, metavar="MS", help="stop when nothing came for so long"
     )
     parser.add_argument("--isolation-level", choices=["read_uncommitted", "read_committed"])
-    parser.add_argument("--group", metavar="ID", help="not supported yet: there are no consumer groups here")
+    parser.add_argument("--group", metavar="ID", help="read as a member of this consumer group")
     parser.add_argument(
         "--formatter-property", "--property", dest="formatter_property", action="append", default=[],
         metavar="KEY=VALUE", help="print.key, print.value, print.timestamp, print.offset, print.partition,"
@@ -61,33 +65,76 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object a line")
 
 
+class Source(Protocol):
+    """Where records come from: a group's share of them, or every partition."""
+
+    async def poll(self, timeout_ms: int) -> list[Fetched]: ...
+
+    def done(self, where: TopicPartition, end: int) -> None: ...
+
+    async def close(self) -> None: ...
+
+
 def run(args: argparse.Namespace) -> int:
     _check(args)
     values = properties_file(args.command_config) if args.command_config else {}
     if args.isolation_level:
         values["isolation.level"] = args.isolation_level
     properties = ClientProperties({**values, **key_values("--command-property", args.command_property)})
-    limits = properties.fetch_limits()
-    reset = properties.text("auto.offset.reset", "latest")
-    start = EARLIEST if args.from_beginning or reset == "earliest" else LATEST
+    open_source = _source(args, properties)
     printer = _printer(args)
 
     async def body(cluster: Cluster) -> int:
-        consumer = _Consumer(cluster, limits, args, start, printer)
+        consumer = _Consumer(open_source(cluster), args, printer)
+        terminated = asyncio.Event()
+        running = asyncio.current_task()
+        assert running is not None
+
+        def terminate() -> None:
+            terminated.set()
+            running.cancel()
+
+        # Whoever ends it with SIGTERM expects what was printed to be committed, as with SIGINT.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
         try:
             await consumer.run()
-        finally:
-            await consumer.close()
+        except asyncio.CancelledError:
+            if not terminated.is_set():
+                raise
+            running.uncancel()
+            return _TERMINATED
         return 0
 
     return run_with_cluster(args, properties, body)
 
 
+def _source(args: argparse.Namespace, properties: ClientProperties) -> Callable[[Cluster], Source]:
+    reset = properties.reset("earliest" if args.from_beginning else "latest")
+    configured = properties.text("auto.offset.reset", "")
+    if args.from_beginning and configured not in ("", "earliest"):
+        raise UsageError(f"--from-beginning and auto.offset.reset={configured} exclude each other")
+    group_id = _group_id(args, properties)
+    if group_id:
+        reading = properties.group_reading(group_id, reset)
+        topics = [args.topic] if args.topic else re.compile(args.include)
+        return lambda cluster: GroupConsumer(cluster, topics, reading)
+    if reset is None:
+        raise UsageError("auto.offset.reset=none needs --group: without one there is no place to go on from")
+    limits = properties.fetch_limits()
+    return lambda cluster: PartitionReader(cluster, limits, args, reset)
+
+
+def _group_id(args: argparse.Namespace, properties: ClientProperties) -> str:
+    configured = properties.text("group.id", "")
+    if args.group and configured and args.group != configured:
+        raise UsageError(f"--group {args.group} and group.id={configured} do not match")
+    group_id: str = args.group or configured
+    if group_id and args.partition is not None:
+        raise UsageError("--group and --partition exclude each other")
+    return group_id
+
+
 def _check(args: argparse.Namespace) -> None:
-    if args.group:
-        raise UsageError(
-            "--group is not supported: this command reads every partition itself and commits nothing; leave it out"
-        )
     if args.offset is not None and args.partition is None:
         raise UsageError("--offset needs --partition N")
     if args.partition is not None and not args.topic:
@@ -113,92 +160,62 @@ def _printer(args: argparse.Namespace) -> Printer:
 
 
 class _Consumer:
-    def __init__(
-        self, cluster: Cluster, limits: FetchLimits, args: argparse.Namespace, start: int, printer: Printer
-    ) -> None:
-        self._cluster = cluster
-        self._fetcher = Fetcher(cluster, limits, reset=start)
-        self._args = args
-        self._start = start
+    def __init__(self, source: Source, args: argparse.Namespace, printer: Printer) -> None:
+        self._source = source
+        self._limit: int | None = args.max_messages
+        self._timeout_s = args.timeout_ms / 1000 if args.timeout_ms else None
         self._printer = printer
         self._count = 0
-        self._refresh_at = 0.0
 
     async def run(self) -> None:
         """Until enough is printed, or nothing comes any more, or somebody interrupts."""
-        timeout_s = self._args.timeout_ms / 1000 if self._args.timeout_ms else None
+        try:
+            await self._print_all()
+        finally:
+            try:
+                await self._source.close()
+            finally:
+                print(f"Processed a total of {self._count} messages", file=sys.stderr)
+
+    async def _print_all(self) -> None:
         idle_since = time.monotonic()
         # Records on a terminal are their own progress.
-        progress = None if sys.stdout.isatty() else Progress("read", self._args.max_messages)
-        try:
-            while not self._is_enough():
-                await self._refresh()
-                fetched = await self._fetcher.poll(self._wait_ms(idle_since, timeout_s))
-                for part in fetched:
-                    self._print(part)
-                now = time.monotonic()
-                if fetched:
-                    idle_since = now
-                    sys.stdout.buffer.flush()
-                    if progress is not None:
-                        progress.at(self._count)
-                elif timeout_s is not None and now - idle_since >= timeout_s:
-                    break
-        finally:
-            print(f"Processed a total of {self._count} messages", file=sys.stderr)
-
-    async def close(self) -> None:
-        await self._fetcher.close()
+        progress = None if sys.stdout.isatty() else Progress("read", self._limit)
+        while not self._is_enough():
+            fetched = await self._source.poll(self._wait_ms(idle_since))
+            self._print(fetched)
+            now = time.monotonic()
+            if fetched:
+                idle_since = now
+                if progress is not None:
+                    progress.at(self._count)
+            elif self._timeout_s is not None and now - idle_since >= self._timeout_s:
+                break
 
     def _is_enough(self) -> bool:
-        return self._args.max_messages is not None and self._count >= self._args.max_messages
+        return self._limit is not None and self._count >= self._limit
 
-    def _wait_ms(self, idle_since: float, timeout_s: float | None) -> int:
-        if timeout_s is None:
+    def _wait_ms(self, idle_since: float) -> int:
+        if self._timeout_s is None:
             return _POLL_MS
-        left_ms = int((idle_since + timeout_s - time.monotonic()) * 1000)
+        left_ms = int((idle_since + self._timeout_s - time.monotonic()) * 1000)
         return max(1, min(_POLL_MS, left_ms + 1))
 
-    def _print(self, part: Fetched) -> None:
-        write = sys.stdout.buffer.write
+    def _print(self, fetched: list[Fetched]) -> None:
+        """Only what has left this process counts as done."""
+        ends = {part.where: self._print_part(part) for part in fetched if not self._is_enough()}
+        if ends:
+            sys.stdout.buffer.flush()
+        for where, end in ends.items():
+            self._source.done(where, end)
+
+    def _print_part(self, part: Fetched) -> int:
+        """The end of what was printed of it."""
+        write, end = sys.stdout.buffer.write, part.start
         for header, record in part.entries():
             if self._is_enough():
-                return
+                return end
             write(self._printer(part.where, header, record))
             self._count += 1
-
-    async def _refresh(self) -> None:
-        """Assign partitions not assigned yet. Those that appear later are read from their beginning."""
-        now = time.monotonic()
-        if now < self._refresh_at:
-            return
-        is_first = self._refresh_at == 0.0
-        self._refresh_at = now + _REFRESH_S
-        new = [where for where in await self._partitions() if where not in self._fetcher.positions]
-        if not new:
-            return
-        offset = self._args.offset
-        if offset is not None and offset.isdecimal():
-            self._fetcher.assign(new[0], int(offset))
-            return
-        timestamp = self._start if is_first and offset is None else EARLIEST
-        if offset is not None:
-            timestamp = EARLIEST if offset == "earliest" else LATEST
-        for where, found in (await list_offsets(self._cluster, dict.fromkeys(new, timestamp))).items():
-            self._fetcher.assign(where, found)
-
-    async def _partitions(self) -> list[TopicPartition]:
-        args = self._args
-        if args.topic:
-            infos = [(await self._cluster.topology([args.topic], auto_create=True)).topic(args.topic)]
-        else:
-            pattern = re.compile(args.include)
-            found = await self._cluster.fetch_topology()
-            infos = [t for name, t in found.topics.items() if pattern.fullmatch(name) and not t.is_internal]
-        everything = [TopicPartition(info.name, p.partition) for info in infos for p in info.partitions]
-        if args.partition is None:
-            return everything
-        chosen = TopicPartition(args.topic, args.partition)
-        if chosen not in everything:
-            raise CommandFailed(f"topic {args.topic} has no partition {args.partition}")
-        return [chosen]
+            end = record.offset + 1
+        return part.end

@@ -91,6 +91,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"Dumping {file}", flush=True)
         try:
             _dump(file, args, findings)
+        except BrokenPipeError:  # of standard output: the file has nothing to do with it
+            raise
         except OSError as unreadable:
             raise CommandFailed(f"{file}: {unreadable.strerror}") from None
     findings.print()

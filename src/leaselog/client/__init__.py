@@ -1,4 +1,4 @@
-"""A client of any Kafka-compatible cluster: connections, metadata, an idempotent producer, reads from given offsets.
+"""A client of any Kafka-compatible cluster: connections, metadata, an idempotent producer, consumers.
 
 It knows nothing of leaselog's own broker: the wire protocol is the boundary.
 """
@@ -16,6 +16,8 @@ from leaselog.client.errors import (
     raise_for,
 )
 from leaselog.client.fetcher import EARLIEST, LATEST, Fetched, Fetcher, FetchLimits, list_offsets
+from leaselog.client.group_consumer import GroupConsumer, GroupReading
+from leaselog.client.membership import GroupSettings
 from leaselog.client.partitioner import Partitioner, murmur2, partition_for_key
 from leaselog.client.producer import Delivered, Producer, ProducerSettings
 from leaselog.client.session import Session
@@ -34,6 +36,9 @@ __all__ = [
     "FetchLimits",
     "Fetched",
     "Fetcher",
+    "GroupConsumer",
+    "GroupReading",
+    "GroupSettings",
     "Node",
     "PartitionInfo",
     "Partitioner",

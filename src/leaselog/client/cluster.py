@@ -77,6 +77,10 @@ class Cluster:
 
     # connections
 
+    @property
+    def _connect_timeout_ms(self) -> int:
+        return min(CONNECT_TIMEOUT_MS, self.api_timeout_ms)
+
     async def any_connection(self) -> Connection:
         """A connection to whichever node answers, known nodes before the bootstrap addresses."""
         for connection in self._connections.values():
@@ -108,10 +112,16 @@ class Cluster:
                 return known
             self._connections.pop(address, None)
             made = await Connection.open(
-                *address, client_id=self.client_id, timeout_ms=min(CONNECT_TIMEOUT_MS, self.api_timeout_ms)
+                *address, client_id=self.client_id, timeout_ms=self._connect_timeout_ms
             )
             self._connections[address] = made
             return made
+
+    async def open_connection(self, node: Node) -> Connection:
+        """A connection of the caller's own, to close when done: what is asked behind a parked request waits with it."""
+        return await Connection.open(
+            node.host, node.port, client_id=self.client_id, timeout_ms=self._connect_timeout_ms
+        )
 
     # asking
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from leaselog.client.cluster import RETRY_BACKOFF_MS, Cluster
 from leaselog.client.errors import BrokerError, ClientError, raise_for
@@ -95,10 +96,17 @@ class Fetcher:
         self._under_way = dict[int, asyncio.Task[FetchResponse]]()
         #: the partitions each fetch under way asked for
         self._asked = dict[int, Mapping[TopicPartition, int]]()
+        #: done when `wake` is called while `poll` waits
+        self._waking: asyncio.Future[None] | None = None
 
     def assign(self, where: TopicPartition, offset: int) -> None:
         self.positions[where] = offset
         self._stale = self._stale or where.topic not in self._topics
+
+    def wake(self) -> None:
+        """Let a `poll` that waits return now with what there is."""
+        if self._waking is not None and not self._waking.done():
+            self._waking.set_result(None)
 
     async def close(self) -> None:
         for task in self._under_way.values():
@@ -117,9 +125,9 @@ class Fetcher:
         if not self._under_way:
             await asyncio.sleep(min(timeout_ms, RETRY_BACKOFF_MS) / 1000)
             return []
-        done, _ = await asyncio.wait(
-            self._under_way.values(), timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED
-        )
+        self._waking = asyncio.get_running_loop().create_future()
+        waiting: list[asyncio.Future[Any]] = [*self._under_way.values(), self._waking]
+        done, _ = await asyncio.wait(waiting, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
         fetched = list[Fetched]()
         for leader in [leader for leader, task in self._under_way.items() if task in done]:
             fetched += await self._collect(leader)

@@ -17,10 +17,16 @@ __all__ = [
     "FeatureLevelSet",
     "PartitionCreated",
     "ProducerIdsReserved",
+    "QuotaChanged",
+    "QuotaEntity",
     "ResourceType",
     "TopicCreated",
     "TopicRemoved",
 ]
+
+
+#: (entity type, name) pairs sorted by type; the name None is the default of its type
+QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 
 
 class ResourceType(IntEnum):
@@ -79,6 +85,21 @@ class ProducerIdsReserved:
     next_id: ProducerId
 
 
+@dataclass(frozen=True, slots=True)
+class QuotaChanged:
+    """``value`` None: the limit is gone."""
+
+    entity: QuotaEntity
+    key: str
+    value: float | None
+
+
 ClusterRecord: TypeAlias = (
-    TopicCreated | PartitionCreated | TopicRemoved | ConfigChanged | FeatureLevelSet | ProducerIdsReserved
+    TopicCreated
+    | PartitionCreated
+    | TopicRemoved
+    | ConfigChanged
+    | FeatureLevelSet
+    | ProducerIdsReserved
+    | QuotaChanged
 )

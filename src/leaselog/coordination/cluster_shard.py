@@ -1,4 +1,4 @@
-"""What survives of the cluster: topics and partitions, dynamic configs, features, producer ids.
+"""What survives of the cluster: topics and partitions, dynamic configs, features, producer ids, quotas.
 
 `handle` decides and changes nothing: it gives records and a reply, or a refusal. `replay` alone changes state,
 one record at a time, so that recovery from the log is the code that runs all day. `records` writes the state
@@ -16,12 +16,15 @@ from typing import Any, assert_never
 from leaselog.coordination.cluster_features import FEATURES, Feature, FeatureUpdate, refuse_update
 from leaselog.coordination.cluster_names import CLUSTER_METADATA_TOPIC, collision_key, refuse_topic_name
 from leaselog.coordination.cluster_placement import Assignments, NewPartitions, place, refuse_more_partitions
+from leaselog.coordination.cluster_quotas import QuotaAlteration, decide_quotas
 from leaselog.coordination.cluster_records import (
     ClusterRecord,
     ConfigChanged,
     FeatureLevelSet,
     PartitionCreated,
     ProducerIdsReserved,
+    QuotaChanged,
+    QuotaEntity,
     ResourceType,
     TopicCreated,
     TopicRemoved,
@@ -30,6 +33,7 @@ from leaselog.model import BrokenInvariant, ErrorCode, NodeId, ProducerId, Refus
 
 __all__ = [
     "PRODUCER_ID_BLOCK",
+    "AlterQuotas",
     "ChangeConfigs",
     "ClusterCommand",
     "ClusterShard",
@@ -99,15 +103,28 @@ class ReserveProducerIds:
     """The reply is the first id of a block of ``PRODUCER_ID_BLOCK``."""
 
 
+@dataclass(frozen=True, slots=True)
+class AlterQuotas:
+    """The reply is a dict: for each entity None, or why it keeps what it has."""
+
+    alterations: tuple[QuotaAlteration, ...]
+
+
 ClusterCommand = (
-    CreateTopic | DeleteTopic | CreatePartitions | ChangeConfigs | UpdateFeatures | ReserveProducerIds
+    CreateTopic
+    | DeleteTopic
+    | CreatePartitions
+    | ChangeConfigs
+    | UpdateFeatures
+    | ReserveProducerIds
+    | AlterQuotas
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     records: tuple[ClusterRecord, ...]
-    #: a `Topic` for topics and partitions, a `ProducerId` for reserved ids, else None
+    #: a `Topic` for topics and partitions, a `ProducerId` for reserved ids, a dict for quotas, else None
     reply: Any = None
 
 
@@ -124,6 +141,8 @@ class ClusterShard:
         #: levels that were ever set, 0 included: an operator's 0 must outlive an upgrade of leaselog
         self.feature_levels: dict[str, int] = {}
         self.next_producer_id = ProducerId(0)
+        #: the limits of each entity, by key; never an empty one
+        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
         self.partition_count = 0
         self._collisions: dict[str, set[str]] = {}
 
@@ -145,6 +164,9 @@ class ClusterShard:
                 return self._update_features(command)
             case ReserveProducerIds():
                 return self._reserve_producer_ids()
+            case AlterQuotas():
+                quotas, answers = decide_quotas(self.quotas, command.alterations)
+                return Decision(tuple(quotas), answers)
             case _:
                 assert_never(command)
 
@@ -247,6 +269,8 @@ class ClusterShard:
                 self.feature_levels[record.name] = record.level
             case ProducerIdsReserved():
                 self.next_producer_id = record.next_id
+            case QuotaChanged():
+                self._change_quota(record)
             case _:
                 assert_never(record)
 
@@ -288,6 +312,15 @@ class ClusterShard:
         if not overrides:
             self.configs.pop(resource, None)
 
+    def _change_quota(self, record: QuotaChanged) -> None:
+        limits = self.quotas.setdefault(record.entity, {})
+        if record.value is not None:
+            limits[record.key] = record.value
+            return
+        limits.pop(record.key, None)
+        if not limits:
+            del self.quotas[record.entity]
+
     def records(self) -> Iterator[ClusterRecord]:
         """The state as a log, in an order that `replay` accepts."""
         for name, level in self.feature_levels.items():
@@ -298,10 +331,14 @@ class ClusterShard:
         for (resource_type, resource_name), overrides in self.configs.items():
             for key, value in overrides.items():
                 yield ConfigChanged(resource_type, resource_name, key, value)
+        for entity, limits in self.quotas.items():
+            for key, limit in limits.items():
+                yield QuotaChanged(entity, key, limit)
         if self.next_producer_id:
             yield ProducerIdsReserved(self.node_id, self.next_producer_id)
 
     def record_count(self) -> int:
         """How many `records` gives, without making them."""
         configs = sum(len(overrides) for overrides in self.configs.values())
-        return len(self.feature_levels) + len(self.topics) + self.partition_count + configs + 1
+        quotas = sum(map(len, self.quotas.values()))
+        return len(self.feature_levels) + len(self.topics) + self.partition_count + configs + quotas + 1

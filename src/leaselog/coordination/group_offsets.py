@@ -14,6 +14,8 @@ from leaselog.model import ZERO_UUID, ErrorCode, GroupId, Refused, TopicId, Topi
 
 __all__ = ["GroupOffsets", "commit_facts", "expired_offsets", "refusal_of_commit"]
 
+FOREVER_MS = 2**63 - 1
+
 
 class GroupOffsets:
     def __init__(self) -> None:
@@ -77,7 +79,8 @@ def commit_facts(
     ask: CommitOffsets, now_ms: int, metadata_bytes_max: int
 ) -> tuple[list[OffsetCommitted], tuple[ErrorCode, ...]]:
     """What to write, and the answer for each offset in order."""
-    expire_ms = -1 if ask.retention_ms < 0 else now_ms + ask.retention_ms
+    # What is stored is an int64, and a retention of for ever comes from a client as the largest one.
+    expire_ms = -1 if ask.retention_ms < 0 else min(now_ms + ask.retention_ms, FOREVER_MS)
     facts: list[OffsetCommitted] = []
     codes: list[ErrorCode] = []
     for offset in ask.offsets:

@@ -350,8 +350,12 @@ class PartitionLog:
     ) -> bytes | Refused:
         """The bytes of ``locate``."""
         found = self.locate(start, max_bytes, end, min_one_batch=min_one_batch)
-        if isinstance(found, Refused) or not found.size_bytes:
-            return b"" if isinstance(found, FileSlice) else found
+        return found if isinstance(found, Refused) else self.read_slice(found)
+
+    def read_slice(self, found: FileSlice) -> bytes | Refused:
+        """The bytes of what ``locate`` found, at any time later."""
+        if not found.size_bytes:
+            return b""
         try:
             return found.file.read_at(found.position, found.size_bytes)
         except OSError as error:

@@ -1,4 +1,4 @@
-"""What Apache's tools ask of a broker that has neither quotas, nor users, nor replicas to move."""
+"""What Apache's tools ask of a broker that has neither users nor replicas to move."""
 
 from __future__ import annotations
 
@@ -7,15 +7,10 @@ from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker.cluster import NewTopic
 from leaselog.model import ErrorCode
-from leaselog.wire.messages import alter_client_quotas as quotas
 from leaselog.wire.messages import alter_partition_reassignments as moves
 from leaselog.wire.messages import create_acls, delete_acls, describe_quorum, elect_leaders
 from leaselog.wire.messages import describe_user_scram_credentials as scram
 from leaselog.wire.messages.describe_acls import DescribeAclsRequest, DescribeAclsResponse
-from leaselog.wire.messages.describe_client_quotas import (
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-)
 from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from leaselog.wire.messages.list_partition_reassignments import (
     ListPartitionReassignmentsRequest,
@@ -194,23 +189,6 @@ def test_other_topics_have_no_quorum() -> None:
             request = describe_quorum.DescribeQuorumRequest(topics=[asked])
             answer = await box.ask(request, describe_quorum.DescribeQuorumResponse, 2)
             assert answer.topics[0].partitions[0].error_code == UNKNOWN
-
-    run(story())
-
-
-def test_there_are_no_quotas_and_none_can_be_made() -> None:
-    async def story() -> None:
-        async with in_a_box() as box:
-            answer = await box.ask(DescribeClientQuotasRequest(), DescribeClientQuotasResponse, 1)
-            assert (answer.error_code, answer.entries) == (0, [])
-            entity = [quotas.EntityData(entity_type="user", entity_name="u")]
-            entry = quotas.EntryData(entity=entity, ops=[quotas.OpData(key="producer_byte_rate", value=1.0)])
-            altered = await box.ask(
-                quotas.AlterClientQuotasRequest(entries=[entry]), quotas.AlterClientQuotasResponse, 1
-            )
-            assert [(e.error_code, e.entity) for e in altered.entries] == [
-                (ErrorCode.INVALID_REQUEST, entity)
-            ]
 
     run(story())
 

@@ -55,6 +55,8 @@ class BrokerConfig(View):
     max_connections = Int("Connections at once; one more waits unaccepted.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
     connections_max_idle_ms = Int("An idle connection is closed after this long.")
+    quota_window_num = Int("The samples that a client's byte rate is measured over.")
+    quota_window_size_seconds = Int("The length of such a sample.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
     socket_listen_backlog_size = Int(
         "Connections the system holds that are not accepted yet; at least 1024 here."

@@ -37,7 +37,7 @@ _REASONS = (
     ),
     (
         r"quota\..*|.*\.quota\..*|client\.quota\..*|controller\.quota\..*|.*\.throttled\..*",
-        "quotas are to come",
+        "of the quotas, only the byte rates of clients are enforced",
     ),
     (r".*purgatory\.purge\..*", "waiting requests are counted and bounded another way"),
     (

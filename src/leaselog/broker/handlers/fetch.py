@@ -10,6 +10,7 @@
 - Only records below the high watermark are seen; without transactions the last stable offset is the same.
 - A last fetched epoch (v12, KIP-595) that this log does not know at that offset is answered with where it diverges.
 - A broker that asks as a replica is not one: there are no followers.
+- Over its quota a client gets an empty answer and the time to pause (KIP-219), and asks for the same again.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.api import Reply, RequestContext, serves
 from leaselog.broker.fetch_sessions import FetchSession, FollowedPartition, PartitionKey
 from leaselog.broker.partition import Partition
+from leaselog.log import FileSlice
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.messages.fetch import (
     EpochEndOffset,
@@ -37,7 +39,6 @@ LEADERS_SINCE = 16
 READ_COMMITTED = 1
 WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
-
 #: more than a segment holds
 EVERYTHING = 2**40
 
@@ -50,21 +51,22 @@ class _Found:
     data: PartitionData
     #: None without one, or with an error in ``data``
     partition: Partition | None = None
-    limit_bytes: int = 0
-    size_bytes: int = 0
-    is_first: bool = False
+    records: FileSlice | None = None
 
-    def read(self) -> None:
-        """Puts the records in: those that were counted, as nothing else has run since."""
-        if self.partition is None or not self.size_bytes:
-            return
-        records = self.partition.log.read(
-            self.followed.fetch_offset, self.limit_bytes, min_one_batch=self.is_first
-        )
+    @property
+    def size_bytes(self) -> int:
+        return 0 if self.records is None else self.records.size_bytes
+
+    def read(self) -> int:
+        """Puts the records into the answer; how many bytes they are."""
+        if self.partition is None or self.records is None:
+            return 0
+        records = self.partition.log.read_slice(self.records)
         if isinstance(records, Refused):
             self.data.error_code = records.code
-        else:
-            self.data.records = records
+            return 0
+        self.data.records = records
+        return len(records)
 
     def is_cut(self) -> bool:
         """Whether records are there that the limits kept out."""
@@ -95,8 +97,15 @@ class _Look:
         return any(found.is_cut() for found in self.found)
 
 
-@serves(FetchRequest, versions=(4, 18), kips="KIP-74, 227, 320, 516, 595, 951", counts_errors=True)
-async def fetch(request: FetchRequest, context: RequestContext) -> FetchResponse:
+@serves(
+    FetchRequest,
+    versions=(4, 18),
+    kips="KIP-74, 227, 320, 516, 595, 951",
+    counts_errors=True,
+    exclusive=True,
+    only_reads=True,
+)
+def fetch(request: FetchRequest, context: RequestContext) -> Reply:
     broker = context.broker
     by_id = context.version >= IDS_SINCE
     session = broker.fetch_sessions.enter(
@@ -113,7 +122,10 @@ async def fetch(request: FetchRequest, context: RequestContext) -> FetchResponse
         for index in topic.partitions
     )
     broker.fetch_sessions.settle(session)
-    return _response(request, session, await _wait_for_enough(request, session, context), context)
+    look = _look(request, session, context)
+    if request.max_wait_ms <= 0 or _is_enough(look, request, context):
+        return _response(request, session, look, context)
+    return _answer_later(request, session, look, context)
 
 
 def _asked(request: FetchRequest, *, by_id: bool) -> Iterable[FollowedPartition]:
@@ -129,29 +141,34 @@ def _asked(request: FetchRequest, *, by_id: bool) -> Iterable[FollowedPartition]
             )
 
 
-async def _wait_for_enough(
-    request: FetchRequest, session: FetchSession, context: RequestContext
-) -> list[_Found]:
-    """Looks once; if that is not enough, again whenever something happened, until the time is up. Then reads."""
+def _is_enough(look: _Look, request: FetchRequest, context: RequestContext) -> bool:
     broker = context.broker
-    deadline_ms = broker.monotonic_ms() + max(request.max_wait_ms, 0)
+    # More than the answer may hold is not worth waiting for.
     min_bytes = min(request.min_bytes, request.max_bytes, broker.config.fetch_max_bytes)
-    while True:
-        look = _look(request, session, context)
-        left_ms = deadline_ms - broker.monotonic_ms()
-        if left_ms <= 0 or broker.is_stopping or look.is_enough(min_bytes):
-            break
+    return broker.is_stopping or look.is_enough(min_bytes)
+
+
+async def _answer_later(
+    request: FetchRequest, session: FetchSession, look: _Look, context: RequestContext
+) -> FetchResponse:
+    """Looks again whenever something happened, until there is enough or the time is up."""
+    broker = context.broker
+    deadline_ms = broker.monotonic_ms() + request.max_wait_ms
+    left_ms = float(request.max_wait_ms)
+    while left_ms > 0 and not _is_enough(look, request, context):
         keys = [found.partition for found in look.found if found.partition is not None]
         await broker.waiting_room.wait(keys, left_ms / 1000)
-    for found in look.found:
-        found.read()
-    return look.found
+        look = _look(request, session, context)
+        left_ms = deadline_ms - broker.monotonic_ms()
+    return _response(request, session, look, context)
 
 
 def _look(request: FetchRequest, session: FetchSession, context: RequestContext) -> _Look:
     broker = context.broker
     replica_id = request.replica_id if request.replica_state is None else request.replica_state.replica_id
     left_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, broker.room_for_answers_bytes())
+    if broker.quotas.limits_fetch:
+        left_bytes = min(left_bytes, broker.quotas.fetch_room_bytes(context.client_id))
     look = _Look([])
     for followed in session.partitions.values():
         found = _Found(
@@ -162,9 +179,13 @@ def _look(request: FetchRequest, session: FetchSession, context: RequestContext)
         if partition is None:
             continue
         look.is_anything_known = True
-        found.limit_bytes = max(min(left_bytes, followed.max_bytes), 0)
-        found.is_first = look.bytes_found == 0
-        found.data.error_code = _find(found, partition, is_replica=replica_id >= 0)
+        limit_bytes = max(min(left_bytes, followed.max_bytes), 0)
+        is_first = look.bytes_found == 0
+        found.data.error_code = (
+            ErrorCode.NOT_LEADER_OR_FOLLOWER
+            if replica_id >= 0
+            else _find(found, partition, limit_bytes, is_first=is_first)
+        )
         if found.data.error_code in WRONG_LEADER and context.version >= LEADERS_SINCE:
             found.data.current_leader = LeaderIdAndEpoch(
                 leader_id=broker.cluster.node_id, leader_epoch=partition.leader_epoch
@@ -173,9 +194,8 @@ def _look(request: FetchRequest, session: FetchSession, context: RequestContext)
             found.data.aborted_transactions = None
         left_bytes -= found.size_bytes
         look.bytes_found += found.size_bytes
-        look.is_urgent = (
-            look.is_urgent or found.data.error_code != 0 or found.data.diverging_epoch is not None
-        )
+        if found.data.error_code or found.data.diverging_epoch is not None:
+            look.is_urgent = True
     return look
 
 
@@ -191,11 +211,9 @@ def _partition(found: _Found, context: RequestContext) -> Partition | None:
     return partition
 
 
-def _find(found: _Found, partition: Partition, *, is_replica: bool) -> ErrorCode:
+def _find(found: _Found, partition: Partition, limit_bytes: int, *, is_first: bool) -> ErrorCode:
     """Looks into the log, and fills in all but the records."""
     log, followed, data = partition.log, found.followed, found.data
-    if is_replica:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
     refusal = partition.check_leader_epoch(followed.leader_epoch)
     if refusal:
         return refusal
@@ -207,10 +225,10 @@ def _find(found: _Found, partition: Partition, *, is_replica: bool) -> ErrorCode
         if epoch < followed.last_fetched_epoch or end < followed.fetch_offset:
             diverging = EpochEndOffset(epoch=epoch, end_offset=end)
     if diverging is None:
-        slice_ = log.locate(followed.fetch_offset, found.limit_bytes, min_one_batch=found.is_first)
-        if isinstance(slice_, Refused):
-            return slice_.code
-        found.size_bytes = slice_.size_bytes
+        located = log.locate(followed.fetch_offset, limit_bytes, min_one_batch=is_first)
+        if isinstance(located, Refused):
+            return located.code
+        found.records = located
     found.partition, data.diverging_epoch = partition, diverging
     data.high_watermark = data.last_stable_offset = log.high_watermark
     data.log_start_offset = log.start_offset
@@ -218,15 +236,21 @@ def _find(found: _Found, partition: Partition, *, is_replica: bool) -> ErrorCode
 
 
 def _response(
-    request: FetchRequest, session: FetchSession, look: list[_Found], context: RequestContext
+    request: FetchRequest, session: FetchSession, look: _Look, context: RequestContext
 ) -> FetchResponse:
+    """The answer, with the records in it: nothing has run since the look."""
     broker = context.broker
+    if broker.quotas.limits_fetch:
+        context.throttle_ms = broker.quotas.fetching(
+            context.client_id, look.bytes_found, broker.monotonic_ms()
+        )
+        if context.throttle_ms:
+            return _throttled(request, session, context)
     topics: dict[str | UUID, list[PartitionData]] = {}
     served: list[PartitionKey] = []
     is_full = request.session_epoch <= 0 or not session.is_incremental
-    for found in look:
-        followed, data = found.followed, found.data
-        size_bytes = len(data.records or b"")
+    for found in look.found:
+        followed, data, size_bytes = found.followed, found.data, found.read()
         is_news = followed.tell(
             error=data.error_code,
             high_watermark=data.high_watermark,
@@ -254,3 +278,11 @@ def _response(
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
         ]
     return response
+
+
+def _throttled(request: FetchRequest, session: FetchSession, context: RequestContext) -> FetchResponse:
+    """Nothing, for now. A session that would begin with this answer does not: its first answer must be whole."""
+    if request.session_epoch <= 0:
+        session.partitions.clear()
+        context.broker.fetch_sessions.settle(session)
+    return FetchResponse(throttle_time_ms=context.throttle_ms, session_id=session.id)

@@ -70,10 +70,20 @@ def produce(request: ProduceRequest, context: RequestContext) -> Reply:
             )
         )
     response = ProduceResponse(responses=topics)
+    if context.broker.quotas.limits_produce:
+        _throttle(request, response, context)
     waited_for = [w.outcome for w in writes if w.outcome is not None and not w.outcome.done()]
     if not waited_for:
         return _settle(request, writes, response, context)
     return _answer_when_safe(request, writes, response, context, waited_for)
+
+
+def _throttle(request: ProduceRequest, response: ProduceResponse, context: RequestContext) -> None:
+    """Counts what came in, refused or not, and says how long the client is to pause (KIP-219)."""
+    broker = context.broker
+    size_bytes = sum(len(d.records or b"") for topic in request.topic_data for d in topic.partition_data)
+    pause_ms = broker.quotas.produced(context.client_id, size_bytes, broker.monotonic_ms())
+    response.throttle_time_ms = context.throttle_ms = pause_ms
 
 
 async def _answer_when_safe(
@@ -150,7 +160,7 @@ def _settle(
     for write in writes:
         if write.outcome is not None:
             outcome = write.outcome.result()
-            if isinstance(outcome, Appended):
+            if isinstance(outcome, Appended) and not outcome.is_duplicate:
                 metrics.produced(write.topic, write.size_bytes, outcome.end_offset - outcome.first_offset)
             _fill(write, outcome)
         metrics.error(context.api, write.answer.error_code)

@@ -1,0 +1,102 @@
+"""All partitions of a node: what upkeep does, and that a disk which refuses costs a line in the log and no more."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import UUID
+
+import pytest
+
+from leaselog.broker import log_store
+from leaselog.broker.config import BrokerConfig, TopicConfig
+from leaselog.broker.data_dir import DataDirectory
+from leaselog.broker.flusher import Flusher
+from leaselog.broker.log_store import LogStore
+from leaselog.log import Appended
+from leaselog.model import TopicId, TopicPartition
+from leaselog.testing.disk import SimDisk
+from leaselog.wire.records import Record, build_batch
+
+TOPIC = TopicId(UUID(int=1))
+NOW_MS = 1_000_000
+
+
+class Scene:
+    def __init__(self, **settings: str) -> None:
+        self.disk = SimDisk()
+        self.disk.make_directory("data")
+        self.now_ms = NOW_MS
+        self.flusher = Flusher(pause_s=0, observe_sync=lambda seconds: None)
+        self.logs = LogStore(
+            DataDirectory(self.disk, "data"),
+            self.flusher,
+            log_settings=lambda: {"durability": "os"},
+            wake=lambda partition: None,
+            now_ms=lambda: self.now_ms,
+        )
+        self.logs.begin()
+        config = TopicConfig.resolve(
+            BrokerConfig.from_originals({}), {key.replace("_", "."): value for key, value in settings.items()}
+        )
+        self.logs.open_topic("t", TOPIC, 1, config)
+
+    async def append(self, timestamp_ms: int) -> None:
+        partition = self.logs.partition("t", 0)
+        assert partition is not None
+        records = build_batch([Record(key=None, value=b"v", timestamp_ms=timestamp_ms)])
+        assert isinstance(await partition.append(records, now_ms=self.now_ms), Appended)
+
+
+@pytest.fixture
+def complaints(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    said: list[str] = []
+    monkeypatch.setattr(log_store.log, "error", lambda event, **facts: said.append(event))
+    return said
+
+
+def test_upkeep_survives_a_full_disk_and_is_done_when_there_is_room(complaints: list[str]) -> None:
+    async def story() -> None:
+        scene = Scene()
+        await scene.append(NOW_MS)
+        scene.disk.capacity_bytes = 0
+        await scene.logs.do_upkeep(with_retention=True)
+        assert complaints == ["upkeep failed, to be tried again"]
+        scene.disk.capacity_bytes = None
+        await scene.logs.do_upkeep(with_retention=True)
+        assert len(complaints) == 1
+        assert scene.logs.directory.recovery_points() == {TopicPartition("t", 0): 0}
+
+    asyncio.run(story())
+
+
+def test_retired_segments_are_removed_when_their_time_has_come() -> None:
+    async def story() -> None:
+        scene = Scene(retention_ms="1000", segment_ms="100", file_delete_delay_ms="5000")
+        await scene.append(NOW_MS)
+        await scene.append(NOW_MS + 500)
+        scene.now_ms = NOW_MS + 1400
+        await scene.logs.do_upkeep(with_retention=True)
+        assert any(name.endswith(".deleted") for name in scene.disk.names("data/t-0"))
+        scene.now_ms += 5000
+        await scene.logs.do_upkeep(with_retention=False)
+        assert not any(name.endswith(".deleted") for name in scene.disk.names("data/t-0"))
+
+    asyncio.run(story())
+
+
+def test_a_deleted_topic_is_renamed_at_once_and_removed_later() -> None:
+    scene = Scene(file_delete_delay_ms="5000")
+    scene.logs.delete_topic("t")
+    assert scene.logs.partition("t", 0) is None
+    left = [name for name in scene.disk.names("data") if name.startswith("t-0")]
+    assert [name.endswith("-delete") for name in left] == [True]
+    scene.now_ms += 5000
+    scene.logs.remove_doomed()
+    assert not [name for name in scene.disk.names("data") if name.startswith("t-0")]
+
+
+def test_directories_of_unknown_topics_go_at_the_start() -> None:
+    scene = Scene()
+    scene.logs.remove_strays({"other"})
+    scene.logs.remove_doomed()
+    assert not [name for name in scene.disk.names("data") if name.startswith("t-0")]

@@ -1,0 +1,114 @@
+"""The broker's numbers, as somebody who scrapes them over HTTP reads them."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from broker_in_a_box import in_a_box, run
+
+from leaselog.broker.api import api_of, load_handlers
+from leaselog.broker.cluster import NewTopic
+from leaselog.broker.metrics import REQUEST_SECONDS, Metrics
+from leaselog.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from leaselog.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
+from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from leaselog.wire.messages.produce import (
+    PartitionProduceData,
+    ProduceRequest,
+    ProduceResponse,
+    TopicProduceData,
+)
+from leaselog.wire.records import Record, build_batch
+from leaselog.wire.schema import Message
+
+LONG_MS = 3_600_000
+
+
+def call(request: type[Message] = HeartbeatRequest) -> Any:
+    load_handlers()
+    return SimpleNamespace(api=api_of(request.API_KEY))
+
+
+def value(metrics: Metrics, name: str, **labels: str) -> float | None:
+    return metrics.registry.get_sample_value(name, labels)
+
+
+def test_durations_land_in_every_bucket_that_holds_them() -> None:
+    metrics = Metrics()
+    for seconds in (0.0001, 0.0002, 3.0, 99.0):
+        metrics.request_answered(call(), None, seconds)
+    name = "leaselog_request_seconds"
+    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="0.0001") == 1
+    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="0.00025") == 2
+    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="5.0") == 3
+    assert value(metrics, f"{name}_bucket", api="Heartbeat", le=f"{REQUEST_SECONDS[-1]:.1f}") == 3
+    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="+Inf") == 4
+    assert value(metrics, f"{name}_count", api="Heartbeat") == 4
+    assert value(metrics, f"{name}_sum", api="Heartbeat") == pytest.approx(102.0003)
+
+
+def test_error_codes_are_counted_at_every_depth_of_an_answer() -> None:
+    metrics = Metrics()
+    metrics.request_answered(call(), HeartbeatResponse(error_code=27), 0.0)
+    deep = DeleteTopicsResponse(responses=[DeletableTopicResult(error_code=3)] * 2)
+    metrics.request_answered(call(), deep, 0.0)
+    errors = "leaselog_request_errors_total"
+    assert value(metrics, errors, api="Heartbeat", error="REBALANCE_IN_PROGRESS") == 1
+    assert value(metrics, errors, api="Heartbeat", error="UNKNOWN_TOPIC_OR_PARTITION") == 2
+
+
+def test_a_deleted_topics_numbers_go_and_a_new_ones_begin_at_nothing() -> None:
+    metrics = Metrics()
+    metrics.produced("t", 10, 2)
+    metrics.fetched("t", 10)
+    metrics.topic_gone("t")
+    metrics.topic_gone("never there")
+    assert value(metrics, "leaselog_produced_bytes_total", topic="t") is None
+    metrics.produced("t", 7, 1)
+    metrics.fetched("t", 3)
+    assert value(metrics, "leaselog_produced_bytes_total", topic="t") == 7
+    assert value(metrics, "leaselog_produced_records_total", topic="t") == 1
+    assert value(metrics, "leaselog_fetched_bytes_total", topic="t") == 3
+
+
+def test_records_logs_and_waiting_requests_are_seen_in_a_brokers_numbers() -> None:
+    async def story() -> None:
+        async with in_a_box(durability="fsync") as box:
+            broker = box.broker
+            broker.metrics.watch(broker)
+            await broker.cluster.create_topics([NewTopic("t", 1)])
+            sent = bytes(build_batch([Record(b"k", b"v", timestamp_ms=broker.now_ms())] * 3))
+            part = PartitionProduceData(index=0, records=sent)
+            data = [TopicProduceData(name="t", partition_data=[part])]
+            await box.ask(ProduceRequest(acks=-1, topic_data=data), ProduceResponse, 9)
+
+            def fetch(offset: int) -> FetchRequest:
+                wish = FetchPartition(partition=0, fetch_offset=offset, partition_max_bytes=1 << 20)
+                topics = [FetchTopic(topic="t", partitions=[wish])]
+                return FetchRequest(max_wait_ms=LONG_MS, min_bytes=1, session_epoch=0, topics=topics)
+
+            await box.ask(fetch(0), FetchResponse, 12)
+            waiting = asyncio.ensure_future(box.ask(fetch(3), FetchResponse, 12))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            seen = broker.metrics
+            at = {"topic": "t", "partition": "0"}
+            assert value(seen, "leaselog_produced_bytes_total", topic="t") == len(sent)
+            assert value(seen, "leaselog_produced_records_total", topic="t") == 3
+            assert value(seen, "leaselog_fetched_bytes_total", topic="t") == len(sent)
+            assert value(seen, "leaselog_log_size_bytes", **at) == len(sent)
+            assert value(seen, "leaselog_log_start_offset", **at) == 0
+            assert value(seen, "leaselog_log_end_offset", **at) == 3
+            assert value(seen, "leaselog_waiting_requests") == 1
+            assert value(seen, "leaselog_fetch_sessions") == 2
+            assert value(seen, "leaselog_unsent_bytes") == 0
+            assert value(seen, "leaselog_failed_logs") == 0
+            assert (value(seen, "leaselog_sync_seconds_count") or 0) >= 1
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
+            assert value(seen, "leaselog_waiting_requests") == 0
+
+    run(story())
