@@ -12,6 +12,8 @@ from typing import Any
 
 from leaselog.broker.api import apis, load_handlers
 from leaselog.broker.metrics import Metrics
+from leaselog.broker.share_metrics import ShareMetrics
+from leaselog.share import ShareSessions
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -46,8 +48,11 @@ def metrics_page() -> str:
         waiting_room=(),
         fetch_sessions=(),
         logs=SimpleNamespace(partitions=list),
+        shares=SimpleNamespace(owners=list, sessions=ShareSessions(0)),
+        share_metrics=ShareMetrics(metrics.registry),
     )
     metrics.watch(nothing)
+    nothing.share_metrics.watch(nothing)
     lines = [
         "# Metrics",
         "",

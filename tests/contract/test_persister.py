@@ -14,7 +14,7 @@ import pytest
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.broker import Broker
 from leaselog.broker.cluster import CreatedTopic, NewTopic
-from leaselog.broker.config import BrokerConfig
+from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.persister import InProcessPersister, NoOpPersister, Persister
 from leaselog.broker.persister_colocated import ColocatedPersister
 from leaselog.broker.persister_wire import Address, WirePersister
@@ -241,3 +241,23 @@ def test_the_one_for_tests_says_yes_to_everything() -> None:
         assert await persister.delete(DeleteState(key)) == Written()
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (None, InProcessPersister),
+        ("org.apache.kafka.server.share.persister.DefaultStatePersister", InProcessPersister),
+        ("org.apache.kafka.server.share.persister.NoOpStatePersister", NoOpPersister),
+        ("leaselog.ColocatedPersister", ColocatedPersister),
+    ],
+)
+def test_the_config_names_the_persister(name: str | None, kind: type) -> None:
+    originals = {} if name is None else {"group.share.persister.class.name": name}
+    assert type(Broker(BrokerConfig.from_originals(originals), data_dir=None).persister) is kind
+
+
+def test_a_persister_that_is_not_known_stops_the_start() -> None:
+    config = BrokerConfig.from_originals({"group.share.persister.class.name": "com.example.Mine"})
+    with pytest.raises(ConfigError, match=r"com\.example\.Mine"):
+        Broker(config, data_dir=None)

@@ -23,7 +23,9 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.group_coordinator import GroupCoordinator
 from leaselog.broker.log_store import LogStore
 from leaselog.broker.metrics import Metrics, serve_metrics
-from leaselog.broker.persister import InProcessPersister, Persister
+from leaselog.broker.persister import Persister
+from leaselog.broker.persister_choice import choose_persister
+from leaselog.broker.persister_colocated import ColocatedPersister
 from leaselog.broker.server import Server
 from leaselog.broker.share_coordinator import ShareCoordinator
 from leaselog.broker.share_groups import ShareGroups
@@ -85,7 +87,7 @@ class Broker:
         self.groups = GroupCoordinator(self)
         self.share_groups = ShareGroups(self)
         self.share_coordinator = ShareCoordinator(self)
-        self.persister: Persister = InProcessPersister(self.share_coordinator)
+        self.persister: Persister = choose_persister(self)
         self.share_metrics = ShareMetrics(self.metrics.registry)
         self.shares = SharePartitions(self)
         self._cleaner = Cleaner(
@@ -132,6 +134,12 @@ class Broker:
                 self.config.share_coordinator_cold_partition_snapshot_interval_ms / 1000,
             )
         )
+        if isinstance(self.persister, ColocatedPersister):
+            self._run(
+                self.persister.keep_house_every(
+                    self.config.share_coordinator_cold_partition_snapshot_interval_ms / 1000
+                )
+            )
         if self.config.log_cleaner_enable:
             self._run(self._cleaner.run())
         self.metrics.watch(self)
@@ -150,6 +158,8 @@ class Broker:
         await self._server.drain(DRAIN_PATIENCE_S)
         self.shares.clear()
         self.share_coordinator.stop()
+        if isinstance(self.persister, ColocatedPersister):
+            self.persister.stop()
         if self._metrics_server is not None:
             self._metrics_server.close()
         for task in self._tasks:

@@ -151,6 +151,7 @@ class ShareGroups:
         """Has the state begin at these offsets, and tells the group."""
         outcomes: dict[_Place, Written | Refused] = {}
         for some in _in_pieces(offsets):
+            self._broker.shares.forget(group_id, some)
             answers = await asyncio.gather(
                 *(
                     self._broker.persister.initialize(
@@ -265,6 +266,7 @@ class ShareGroups:
         for topic in topics:
             gone.add(topic.topic_id)
             for some in _in_pieces(sorted(topic.partitions)):
+                self._broker.shares.forget(group_id, [(topic.topic_id, i) for i in some])
                 keys = [SharePartitionKey(group_id, topic.topic_id, i) for i in some]
                 answers = await asyncio.gather(
                     *(self._broker.persister.delete(DeleteState(key)) for key in keys)

@@ -7,7 +7,7 @@ sessions (`group.share.max.share.sessions`), and for each group at most one owne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Client
@@ -82,13 +82,17 @@ class SharePartitions:
             if owner is not None:
                 owner.release(session.key.member)
 
-    def forget(self, group_id: GroupId, topic_id: TopicId | None = None) -> None:
-        """What is known of the group here, of one topic or of all, is not true any more; it is read anew when needed.
+    def forget(self, group_id: GroupId, places: Iterable[tuple[TopicId, int]] | None = None) -> None:
+        """What is known of the group here, or of these partitions of it, is not true any more; it is read anew.
 
-        To be called when offsets of a group were set or deleted, and when a group is deleted.
+        To be called when somebody else has state begin or go: the epoch of the state need not rise with that.
         """
-        for owner in list(self._owners.get(group_id, {}).values()):
-            if topic_id is None or owner.key.topic_id == topic_id:
+        group = self._owners.get(group_id)
+        if group is None:
+            return
+        for at in list(group) if places is None else [TopicIdPartition(*place) for place in places]:
+            owner = group.get(at)
+            if owner is not None:
                 owner.end()
 
     def topic_deleted(self) -> None:

@@ -19,7 +19,6 @@ from leaselog.coordination import share_group_states as share_states
 from leaselog.coordination.classic_group import ClassicGroup, GroupState
 from leaselog.coordination.group_commands import (
     NO_MEMBER,
-    Answer,
     CommitOffsets,
     DeleteGroup,
     DeleteOffsets,
@@ -59,34 +58,15 @@ from leaselog.coordination.group_offsets import (
 from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, Outcome, Turn
 from leaselog.coordination.share_group import ShareGroup
-from leaselog.coordination.share_group_commands import (
-    LEAVE_EPOCH,
-    AlterShareOffsets,
-    DeleteShareOffsets,
-    DescribeShareGroup,
-    ForgetShareStates,
-    KnownShareStates,
-    ListShareStates,
-    SettleShareStates,
-    ShareGroupCommand,
-    ShareHeartbeat,
-)
+from leaselog.coordination.share_group_commands import ShareGroupCommand
 from leaselog.coordination.share_group_facts import ShareEpochStored, ShareGroupFact
+from leaselog.coordination.share_group_requests import answer_share, may_found, no_group
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, Refused, TopicPartition
 
 __all__ = ["Group", "GroupShard"]
 
 #: A name is one group of one type.
 Group = ClassicGroup | ShareGroup
-
-_ShareQuestion = (
-    DescribeShareGroup
-    | ListShareStates
-    | SettleShareStates
-    | AlterShareOffsets
-    | DeleteShareOffsets
-    | ForgetShareStates
-)
 
 _RETENTION: DeadlineKey = (DeadlineKind.RETENTION, GroupId(""), NO_MEMBER)
 
@@ -262,7 +242,7 @@ class GroupShard:
         if ask.generation < 0:
             return None
         if ask.knows_group_id_not_found:
-            return _no_group(ask.group_id)
+            return no_group(ask.group_id)
         return Refused(ErrorCode.ILLEGAL_GENERATION)
 
     def _fetch(self, ask: FetchOffsets) -> FetchedOffsets:
@@ -276,7 +256,7 @@ class GroupShard:
         if not ask.group_id:
             return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
         if not isinstance(group, ClassicGroup):
-            return turn.reply(ask.token, _no_group(ask.group_id))
+            return turn.reply(ask.token, no_group(ask.group_id))
         if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
             # Nobody can tell which topics such members use.
             return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP))
@@ -313,7 +293,7 @@ class GroupShard:
     def _delete_group(self, ask: DeleteGroup, turn: Turn) -> None:
         group = self._groups.get(ask.group_id)
         if group is None:
-            return turn.reply(ask.token, _no_group(ask.group_id))
+            return turn.reply(ask.token, no_group(ask.group_id))
         if isinstance(group, ShareGroup):
             return self._delete_share_group(group, ask, turn)
         if group.state is not GroupState.EMPTY:
@@ -337,7 +317,7 @@ class GroupShard:
         group = self._groups.get(group_id)
         if isinstance(group, ShareGroup):
             return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
-        return _no_group(group_id) if group is None else group.described()
+        return no_group(group_id) if group is None else group.described()
 
     def _drop_topics(self, ask: DropTopics, turn: Turn) -> None:
         turn.facts.extend(self._offsets.drops_of_topics(ask.topics))
@@ -349,59 +329,13 @@ class GroupShard:
     # Share groups
 
     def _handle_share(self, ask: ShareGroupCommand, turn: Turn) -> None:
-        if isinstance(ask, ShareHeartbeat):
-            return turn.reply(ask.token, self._share_heartbeat(ask, turn))
-        if isinstance(ask, AlterShareOffsets) and ask.group_id not in self._groups and ask.group_id:
-            self._share_group(ask.group_id)  # an administrator may be there before the members
-        return turn.reply(ask.token, self._answer_share(ask, turn))
-
-    def _share_heartbeat(self, ask: ShareHeartbeat, turn: Turn) -> Answer:
-        refused = share_heartbeat.refusal_of_shape(ask)
-        if refused is not None:
-            return refused
-        if ask.group_id not in self._groups:
-            if ask.member_epoch != 0:
-                kind = "Group" if ask.member_epoch == LEAVE_EPOCH else "Share group"
-                return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"{kind} {ask.group_id} not found.")
-            self._share_group(ask.group_id)
-        group = self._find_share(ask.group_id)
-        return group if isinstance(group, Refused) else share_heartbeat.heartbeat(group, ask, turn)
-
-    def _answer_share(self, ask: _ShareQuestion, turn: Turn) -> Answer:
-        group = self._find_share(ask.group_id)
-        if isinstance(group, Refused):
-            return KnownShareStates(()) if isinstance(ask, ListShareStates) else group
-        match ask:
-            case DescribeShareGroup():
-                return group.described()
-            case ListShareStates():
-                return share_states.known(group)
-            case SettleShareStates():
-                return share_states.settle(group, ask, turn)
-            case AlterShareOffsets():
-                return self._alter_offsets(group, ask, turn)
-            case DeleteShareOffsets():
-                return share_states.delete_offsets(group, ask, turn)
-            case ForgetShareStates():
-                return share_states.forget(group, ask.topics, turn)
-            case _:
-                assert_never(ask)
-
-    def _alter_offsets(self, group: ShareGroup, ask: AlterShareOffsets, turn: Turn) -> Answer:
-        answer = share_states.alter_offsets(group, ask, turn)
-        if not group.is_written:
-            del self._groups[group.group_id]  # made for nothing
-        return answer
-
-    def _find_share(self, group_id: GroupId) -> ShareGroup | Refused:
-        group = self._groups.get(group_id)
-        if not group_id:
-            return Refused(ErrorCode.INVALID_GROUP_ID)
-        if group is None:
-            return _no_group(group_id)
-        if not isinstance(group, ShareGroup):
-            return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a share group.")
-        return group
+        """A share group comes to be with its first member, or with the offsets an administrator sets for it."""
+        group = self._groups.get(ask.group_id)
+        if group is None and ask.group_id and may_found(ask):
+            group = self._share_group(ask.group_id)
+        turn.reply(ask.token, answer_share(group, ask, turn))
+        if isinstance(group, ShareGroup) and not group.is_written:
+            del self._groups[ask.group_id]  # made for nothing
 
     def _delete_share_group(self, group: ShareGroup, ask: DeleteGroup, turn: Turn) -> None:
         """Once the persister keeps nothing for it any more; until then the answer says what it keeps."""
@@ -440,10 +374,6 @@ def _unknown_member(ask: SyncGroup | Heartbeat | LeaveGroup) -> Refused | LeaveA
     if isinstance(ask, LeaveGroup):
         return LeaveAnswer(tuple((leaver, ErrorCode.UNKNOWN_MEMBER_ID) for leaver in ask.members))
     return Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-
-
-def _no_group(group_id: GroupId) -> Refused:
-    return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
 
 
 def _outcome(turn: Turn) -> Outcome:

@@ -14,6 +14,7 @@ from leaselog.coordination.share_group_facts import Assignment
 from leaselog.model import GroupId, MemberId, Refused, TopicId, TopicPartition
 
 __all__ = [
+    "JOIN_EPOCH",
     "LEAVE_EPOCH",
     "AlterShareOffsets",
     "DeleteShareOffsets",
@@ -34,7 +35,8 @@ __all__ = [
     "StatesOfTopic",
 ]
 
-#: the epoch of a member that goes
+#: the epochs of a member that comes and of one that goes
+JOIN_EPOCH = 0
 LEAVE_EPOCH = -1
 
 #: partitions by topic

@@ -18,7 +18,7 @@ from leaselog.coordination.group_surroundings import ShareSettings, Surroundings
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, Turn
 from leaselog.coordination.share_assignor import assign
 from leaselog.coordination.share_group import NO_TARGET, NOT_JOINED, ShareGroup, metadata_hash
-from leaselog.coordination.share_group_commands import LEAVE_EPOCH, ShareBeat, ShareHeartbeat
+from leaselog.coordination.share_group_commands import JOIN_EPOCH, LEAVE_EPOCH, ShareBeat, ShareHeartbeat
 from leaselog.coordination.share_group_facts import (
     Assignment,
     ShareAssignmentStored,
@@ -35,8 +35,6 @@ from leaselog.coordination.share_group_states import begin_missing, offerable
 from leaselog.model import ErrorCode, MemberId, Refused, TopicId
 
 __all__ = ["heartbeat", "refusal_of_shape", "resume", "session_is_due"]
-
-JOIN_EPOCH = 0
 
 
 def refusal_of_shape(ask: ShareHeartbeat) -> Refused | None:

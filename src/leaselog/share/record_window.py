@@ -15,7 +15,7 @@ from leaselog.share.deadlines import Deadlines
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 
-__all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable"]
+__all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable", "once"]
 
 #: no record at this offset of the log
 HOLE = Cell(RecordState.ARCHIVED, 0)
@@ -29,6 +29,25 @@ _SLACK = 64
 def is_acquirable(cell: Cell) -> bool:
     """May a member take this record now? A rule that holds records back (a time, another record) belongs here."""
     return cell.state is RecordState.AVAILABLE and cell.write is None and cell.deadline_ms is None
+
+
+class _Once(dict[Cell, Cell]):
+    __slots__ = ("_decide",)
+
+    def __init__(self, decide: Callable[[Cell], Cell]) -> None:
+        self._decide = decide
+
+    def __missing__(self, cell: Cell) -> Cell:
+        new = self[cell] = self._decide(cell)
+        return new
+
+
+def once(decide: Callable[[Cell], Cell]) -> Callable[[Cell], Cell]:
+    """The same decision, made once for all that are alike, so that they go on sharing one cell.
+
+    For the length of a command. ``functools.cache`` takes longer to set up than most commands take.
+    """
+    return _Once(decide).__getitem__
 
 
 class RecordWindow:
@@ -116,7 +135,7 @@ class RecordWindow:
                     self._now_available(low)
         if changed and last is not None:
             self._runs.splice(start, end, pieces)
-            if is_acquirable(last) and end < self.end:
+            if end < self._runs.end and is_acquirable(last):
                 self._available.push(end)  # the rest of a run that was cut in two
         return changed
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from functools import cache
 from typing import assert_never
 
 from leaselog.model import BrokenInvariant, MemberId, Refused, Span
@@ -51,7 +50,7 @@ from leaselog.share.inflight import Cell, Run
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
 from leaselog.share.picking import pick
 from leaselog.share.record_state import RecordState
-from leaselog.share.record_window import HOLE, UNREAD, RecordWindow
+from leaselog.share.record_window import HOLE, UNREAD, RecordWindow, once
 
 __all__ = ["SharePartition"]
 
@@ -249,7 +248,7 @@ class SharePartition:
     def _hand_out(self, command: Acquire, picked: list[tuple[int, int]], deadline_ms: int) -> Acquired:
         leased: list[Run] = []
 
-        @cache  # alike records share their cell
+        @once  # alike records share their cell
         def delivered(cell: Cell) -> Cell:
             return Cell(RecordState.ACQUIRED, cell.delivery_count + 1, command.member, deadline_ms)
 
@@ -340,7 +339,7 @@ class SharePartition:
         retry = self._token()
         ended: list[Run] = []
 
-        @cache
+        @once
         def settled(cell: Cell) -> Cell:
             if cell.write != outcome.token:
                 return cell
@@ -371,7 +370,7 @@ class SharePartition:
         token = self._token()
         ended: list[Run] = []
 
-        @cache
+        @once
         def decide(cell: Cell) -> Cell:
             has_ended = cell.deadline_ms is not None and cell.deadline_ms <= now_ms
             if cell.state is not RecordState.ACQUIRED or cell.write is not None or not has_ended:
@@ -413,7 +412,7 @@ class SharePartition:
 def _mark(kind: AcknowledgeType, token: WriteToken, limit: int) -> Callable[[Cell], Cell]:
     """Mark leased records with the write that is to make them what this type says."""
 
-    @cache
+    @once
     def marked(cell: Cell) -> Cell:
         if is_hole(cell):
             return cell

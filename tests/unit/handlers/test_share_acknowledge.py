@@ -361,6 +361,20 @@ def test_new_offsets_of_the_group_fence_who_had_the_old_ones() -> None:
     run(story())
 
 
+def test_offsets_set_anew_in_the_same_epoch_are_where_the_group_goes_on() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            member = await holding(group)
+            group.box.broker.shares.forget(group.key().group_id, [(group.key().topic_id, 0)])
+            await group.begin(start_offset=3, epoch=0, partitions=1)
+            # nothing is known of what it held
+            answer = await member.acknowledge({0: [(0, 9, [ACCEPT])]})
+            assert codes(answer) == {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+            assert ranges(await member.fetch(max_wait_ms=60_000)) == [(3, 9, 1)]
+
+    run(story())
+
+
 # -- renewing ---------------------------------------------------------------------------------------------------------
 
 
