@@ -106,6 +106,9 @@ class Broker:
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Recovers, opens everything, then listens; the address it listens on. Raises OSError."""
+        await (
+            self._serve_metrics()
+        )  # first: it needs nothing, and a port in use is found before anything is opened
         self._run(self.flusher.run())
         self.logs.begin()
         await self.cluster.start()
@@ -117,11 +120,13 @@ class Broker:
         self._run(self.logs.expire_producers(self.config.producer_id_expiration_check_interval_ms / 1000))
         if self.config.log_cleaner_enable:
             self._run(self._cleaner.run())
+        return address
+
+    async def _serve_metrics(self) -> None:
         self.metrics.watch(self)
         if self.config.metrics_listener:
-            metrics_host, _, metrics_port = self.config.metrics_listener.rpartition(":")
-            self._metrics_server = await serve_metrics(self.metrics, metrics_host, int(metrics_port))
-        return address
+            host, _, port = self.config.metrics_listener.rpartition(":")
+            self._metrics_server = await serve_metrics(self.metrics, host.strip("[]"), int(port))
 
     async def stop(self) -> None:
         """Finishes what is under way, syncs and closes everything."""

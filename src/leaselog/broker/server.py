@@ -40,8 +40,6 @@ class Server:
             (socket.SO_SNDBUF, config.socket_send_buffer_bytes),
             (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
         )
-        self._max_connections = config.max_connections
-        self._max_connections_per_ip = config.max_connections_per_ip
         self._idle_s = config.connections_max_idle_ms / 1000
         self._connections: set[Connection] = set()
         self._hosts: Counter[str] = Counter()
@@ -82,7 +80,8 @@ class Server:
         self._nobody_left.clear()
         self._hosts[host] += 1
         self.metrics.connection_accepted()
-        if len(self._connections) > self._max_connections or self._hosts[host] > self._max_connections_per_ip:
+        now = self.broker.config  # both bounds may change while the broker runs
+        if len(self._connections) > now.max_connections or self._hosts[host] > now.max_connections_per_ip:
             log.warning("too many connections, closing the newest", client=host, open=len(self._connections))
             self.metrics.connection_refused()
             connection.transport.abort()
