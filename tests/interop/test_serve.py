@@ -105,12 +105,28 @@ def test_a_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
         ("log.segment.bytes=many", ["log.segment.bytes", "many"]),
         ("durability=maybe", ["durability", "maybe", "fsync"]),
         ("nonsense", ["nonsense", "KEY=VALUE"]),
+        ("listeners=SASL_SSL://127.0.0.1:0", ["SASL_SSL", "no TLS or SASL yet"]),
+        ("metrics.listener=foo", ["metrics.listener", "foo", "HOST:PORT"]),
     ],
 )
 def test_a_bad_value_stops_the_start_with_one_line(tmp_path: Path, setting: str, said: list[str]) -> None:
     lines = refused(["--data-dir", str(tmp_path), "--listen", "127.0.0.1:0", "--set", setting])
     assert len(lines) == 1
     assert [word for word in said if word not in lines[0]] == []
+
+
+def test_keeping_nothing_somewhere_is_wrong_usage(tmp_path: Path) -> None:
+    command = [PROGRAM, "serve", "--ephemeral", "--data-dir", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20)
+    assert done.returncode == 2
+    assert "--ephemeral" in done.stderr
+
+
+def test_a_metrics_port_in_use_is_one_clear_line(tmp_path: Path) -> None:
+    with serving("--data-dir", str(tmp_path / "a")) as (_, address):
+        lines = refused(["--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "b"), "--metrics", address])
+    assert len(lines) == 1
+    assert address.rpartition(":")[2] in lines[0]
 
 
 def test_unknown_keys_are_named_in_one_warning_and_quiet_ones_are_quiet(tmp_path: Path) -> None:
@@ -147,5 +163,6 @@ def test_metrics_are_prometheus_text(tmp_path: Path) -> None:
         assert 'leaselog_requests_total{api="Produce"} 1.0' in text
         assert 'leaselog_produced_records_total{topic="counted"} 1.0' in text
         assert 'leaselog_log_end_offset{partition="0",topic="counted"} 1.0' in text
+        assert "_created" not in text
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10)

@@ -175,3 +175,25 @@ def test_records_that_are_none_do_not_stop_the_decoder() -> None:
     assert decode_offsets(Record(b"\0\1\0", b""))[0] is not None
     assert decode_offsets(Record(b"\x7f\x7f", b"")) == ("UNKNOWN(32639)", "UNKNOWN")
     assert decode_offsets(Record(None, b"x")) == (None, "x")
+
+
+@pytest.mark.parametrize("suffix", [".index", ".timeindex"])
+def test_an_index_that_is_still_in_memory_is_said_to_be_so(
+    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    index = write(tmp_path, ".log", bytes(FIRST)).with_suffix(suffix)
+    assert main(["dump-log", "--files", str(index)]) == 1
+    err = capsys.readouterr().err
+    assert err == (
+        f"leaselog dump-log: {index}: not there yet; the index of an active segment is in memory until it is rolled"
+        " or the broker stops\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["nope", f"{NAME}.log", f"{NAME}.index"])
+def test_a_file_that_is_not_there_is_one_line_and_exit_1(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["dump-log", "--files", str(tmp_path / name)]) == 1
+    err = capsys.readouterr().err
+    assert err == f"leaselog dump-log: {tmp_path / name}: No such file or directory\n"

@@ -160,6 +160,16 @@ def test_batches_too_old_are_given_up_and_those_in_flight_are_not() -> None:
     assert batches.is_empty
 
 
+def test_only_what_is_too_old_is_given_up_and_oldest_first() -> None:
+    batches = accumulator(6)
+    for _ in range(3):
+        batches.append(P0, RECORD, SIZE, now_ms=500)
+    batches.append(P1, RECORD, SIZE, now_ms=400)
+    assert [(b.where, b.created_ms) for b in batches.expired(1000)] == [(P0, 0), (P0, 0)]
+    assert [(b.where, b.created_ms) for b in batches.expired(1500)] == [(P0, 500), (P1, 400)]
+    assert batches.is_empty
+
+
 def test_time_alone_makes_nothing_ready_while_an_answer_is_awaited() -> None:
     batches = accumulator(9)
     second = [took(batches), took(batches)][1]

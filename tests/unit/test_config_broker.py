@@ -17,13 +17,13 @@ from leaselog.broker.config.views import View
 from leaselog.log import LogConfig
 
 
-def test_without_a_file_every_key_has_kafkas_default() -> None:
+def test_without_a_file_every_key_has_its_default() -> None:
     config = BrokerConfig.from_properties("")
     assert config.num_partitions == 1
     assert config.group_share_record_lock_duration_ms == 30000
     assert config.durability == "fsync"
     assert config.log_retention_ms == 7 * 24 * 3_600_000
-    assert {name for name, key in BROKER.items() if config.values[name] != key.default} == {"broker.id"}
+    assert {name for name, key in BROKER.items() if config.values[name] != key.default} == set()
 
 
 def test_an_override_takes_the_place_of_its_synonyms_in_the_file() -> None:
@@ -118,4 +118,4 @@ def attributes_read() -> set[str]:
         if source.parent != package / "broker" / "config":
             tree = ast.parse(source.read_text(encoding="utf-8"))
             found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    return found | {"log_dir", "log_dirs"}  # read through data_dirs
+    return found | {"log_dir", "log_dirs", "broker_id"}  # read through data_dirs and node_id

@@ -12,7 +12,9 @@ import pytest
 from leaselog.broker import connection as connection_module
 from leaselog.broker import dispatch
 from leaselog.broker.api import Api
+from leaselog.broker.config import BrokerConfig
 from leaselog.broker.connection import MAX_PENDING_ANSWERS, MAX_QUEUED_FRAMES, Connection
+from leaselog.broker.server import Server
 from leaselog.wire import codec
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from leaselog.wire.schema import Versions
@@ -95,6 +97,7 @@ class Scene:
             unsent_bytes=0,
             admit=lambda c: 1,
             dismiss=lambda c: None,
+            untold_refusals=lambda host: 0,
         )
         self.transport = Transport()
         self.connection = Connection(self.server)
@@ -220,6 +223,28 @@ def test_garbage_closes_the_connection(scene: Callable[..., Scene], data: bytes)
     s = scene(now)
     s.receive(data)
     assert s.transport.is_aborted
+
+
+@pytest.mark.parametrize(
+    ("data", "hint"),
+    [(b"\x16\x03\x01\x02\x00", "looks like TLS"), (b"GET / HTTP/1.1\r\n", "looks like HTTP")],
+)
+def test_another_protocol_is_called_by_its_name(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch, data: bytes, hint: str
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(connection_module.log, "warning", lambda event, why, **facts: said.append(why))
+    scene(now).receive(data)
+    assert hint in said[0]
+
+
+def test_refusals_of_one_host_are_told_once_in_ten_seconds_and_counted() -> None:
+    broker: Any = SimpleNamespace(metrics=Metrics(), config=BrokerConfig.from_properties(""))
+    server, clock = Server(broker), [0.0]
+    server.now = lambda: clock[0]  # type: ignore[method-assign]
+    assert [server.untold_refusals(host) for host in ("a", "a", "a", "b")] == [0, None, None, 0]
+    clock[0] = 10.0
+    assert server.untold_refusals("a") == 2
 
 
 def test_a_handler_that_breaks_closes_its_connection_and_is_logged(

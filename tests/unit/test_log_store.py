@@ -100,3 +100,26 @@ def test_directories_of_unknown_topics_go_at_the_start() -> None:
     scene.logs.remove_strays({"other"})
     scene.logs.remove_doomed()
     assert not [name for name in scene.disk.names("data") if name.startswith("t-0")]
+
+
+def test_a_tail_that_was_cut_off_is_told_with_its_partition(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[str, object]] = []
+    monkeypatch.setattr(log_store.log, "info", lambda event, **facts: said.append((event, None)))
+    monkeypatch.setattr(
+        log_store.log, "warning", lambda event, **facts: said.append((event, facts["cut_bytes"]))
+    )
+    scene = Scene()
+    asyncio.run(scene.append(NOW_MS))
+    path = "data/t-0/00000000000000000000.log"
+    file = scene.disk.open(path, writable=True, create=False)
+    file.write_at(scene.disk.size_bytes(path), b"torn")
+    logs = LogStore(
+        DataDirectory(scene.disk, "data"),
+        scene.flusher,
+        log_settings=lambda: {"durability": "os"},
+        wake=lambda partition: None,
+        now_ms=lambda: NOW_MS,
+    )
+    logs.begin()
+    logs.open_topic("t", TOPIC, 1, TopicConfig.resolve(BrokerConfig.from_originals({}), {}))
+    assert said == [("recovering after an unclean stop", None), ("cut off what was not whole", 4)]

@@ -118,6 +118,9 @@ class Broker:
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Recovers, opens everything, then listens; the address it listens on. Raises OSError."""
+        await (
+            self._serve_metrics()
+        )  # first: it needs nothing, and a port in use is found before anything is opened
         self._run(self.flusher.run())
         self.logs.begin()
         await self.cluster.start()
@@ -142,12 +145,14 @@ class Broker:
             )
         if self.config.log_cleaner_enable:
             self._run(self._cleaner.run())
+        return address
+
+    async def _serve_metrics(self) -> None:
         self.metrics.watch(self)
         self.share_metrics.watch(self)
         if self.config.metrics_listener:
-            metrics_host, _, metrics_port = self.config.metrics_listener.rpartition(":")
-            self._metrics_server = await serve_metrics(self.metrics, metrics_host, int(metrics_port))
-        return address
+            host, _, port = self.config.metrics_listener.rpartition(":")
+            self._metrics_server = await serve_metrics(self.metrics, host.strip("[]"), int(port))
 
     async def stop(self) -> None:
         """Finishes what is under way, syncs and closes everything."""

@@ -271,8 +271,13 @@ class Connection(asyncio.BufferedProtocol):
     # -- ends -----------------------------------------------------------------------------------------------
 
     def _refuse(self, why: str) -> None:
-        """Closes on a peer that cannot be understood: one line, no answer."""
-        log.warning("closing connection", client=f"{self.client.host}:{self.client.port}", why=why)
+        """Closes on a peer that cannot be understood: no answer, and a line unless its host just had one."""
+        untold = self._server.untold_refusals(self.client.host)
+        if untold is not None:
+            more = {"untold_before": untold} if untold else {}
+            log.warning(
+                "closing connection", client=f"{self.client.host}:{self.client.port}", why=why, **more
+            )
         self._server.metrics.connection_refused()
         self._give_up()
 

@@ -93,6 +93,10 @@ class LogStore:
         self._recovery_points = self.directory.recovery_points()
         self._start_offsets = self.directory.start_offsets()
         self._cleaner_offsets = self.directory.cleaner_offsets()
+        if not self._clean and any(
+            map(parse_directory_name, self.directory.files.names(self.directory.path))
+        ):
+            log.info("recovering after an unclean stop", data_dir=self.directory.path)
         for name in self.directory.files.names(self.directory.path):
             if is_deleted_directory(name):
                 self._doomed.append((0, f"{self.directory.path}/{name}"))
@@ -163,6 +167,13 @@ class LogStore:
             start_offset=self._start_offsets.get(name, 0),
             opened=self._open_segments,
         )
+        if partition_log.cut_bytes:
+            log.warning(
+                "cut off what was not whole",
+                partition=name,
+                cut_bytes=partition_log.cut_bytes,
+                end=partition_log.end_offset,
+            )
         partition_log.cleaned_to = min(self._cleaner_offsets.get(name, 0), partition_log.end_offset)
         return Partition(name, logs.id, partition_log, mark_dirty=self._flusher.mark_dirty, wake=self._wake)
 

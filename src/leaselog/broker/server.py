@@ -22,6 +22,9 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 #: Kafka's default of 50 makes a crowd of clients wait for the kernel to try again, a second each, and saves nothing
 MIN_BACKLOG = 1024
 IDLE_SWEEP_S = 5.0
+#: a client that is refused tries again at once, and so do its neighbours: one line for a host in so long
+REFUSAL_PAUSE_S = 10.0
+MAX_REFUSED_HOSTS = 1024
 #: answers on their way to clients that do not keep up, of all connections. Beyond it a fetch brings one batch.
 MAX_UNSENT_BYTES = 512 * 1024 * 1024
 
@@ -40,8 +43,6 @@ class Server:
             (socket.SO_SNDBUF, config.socket_send_buffer_bytes),
             (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
         )
-        self._max_connections = config.max_connections
-        self._max_connections_per_ip = config.max_connections_per_ip
         self._idle_s = config.connections_max_idle_ms / 1000
         self._connections: set[Connection] = set()
         self._hosts: Counter[str] = Counter()
@@ -49,6 +50,8 @@ class Server:
         self._listener: asyncio.Server | None = None
         self._nobody_left = asyncio.Event()
         self._is_draining = False
+        #: host to when a refusal of it was last told, and how many were not told since; oldest first
+        self._refusals: dict[str, tuple[float, int]] = {}
         #: what connections whose clients do not keep up have yet to send
         self.unsent_bytes = 0
 
@@ -82,7 +85,8 @@ class Server:
         self._nobody_left.clear()
         self._hosts[host] += 1
         self.metrics.connection_accepted()
-        if len(self._connections) > self._max_connections or self._hosts[host] > self._max_connections_per_ip:
+        now = self.broker.config  # both bounds may change while the broker runs
+        if len(self._connections) > now.max_connections or self._hosts[host] > now.max_connections_per_ip:
             log.warning("too many connections, closing the newest", client=host, open=len(self._connections))
             self.metrics.connection_refused()
             connection.transport.abort()
@@ -100,6 +104,18 @@ class Server:
             if not self._hosts[host]:
                 del self._hosts[host]
             self.broker.connection_closed(connection.client)
+
+    def untold_refusals(self, host: str) -> int | None:
+        """How many refusals of the host went untold since the last line; None if this one is to go untold too."""
+        told_s, untold = self._refusals.get(host, (None, 0))
+        if told_s is not None and self.now() - told_s < REFUSAL_PAUSE_S:
+            self._refusals[host] = (told_s, untold + 1)
+            return None
+        self._refusals.pop(host, None)
+        if len(self._refusals) >= MAX_REFUSED_HOSTS:
+            del self._refusals[next(iter(self._refusals))]
+        self._refusals[host] = (self.now(), 0)
+        return untold
 
     async def close_idle(self) -> None:
         """Closes connections on which nothing has moved for `connections.max.idle.ms`, until cancelled."""

@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import CancelledError
 
 from leaselog.cli.arguments import (
     CommandFailed,
@@ -134,9 +135,11 @@ async def _input_lines() -> AsyncIterator[list[bytes]]:
     def read() -> None:
         while True:
             chunk = os.read(sys.stdin.fileno(), _CHUNK_BYTES)
+            putting = chunks.put(chunk)
             try:
-                asyncio.run_coroutine_threadsafe(chunks.put(chunk), loop).result()
-            except (RuntimeError, asyncio.CancelledError):
+                asyncio.run_coroutine_threadsafe(putting, loop).result()
+            except (RuntimeError, CancelledError):  # asyncio's CancelledError is another class
+                putting.close()  # a loop already closed has not taken it, and Python would say so
                 return  # the loop is gone, and with it the need
             if not chunk:
                 return

@@ -134,6 +134,7 @@ def _dump(file: Path, args: argparse.Namespace, findings: _Findings) -> None:
         case ".checkpoint":
             _dump_log(file, args, findings)  # a snapshot of the cluster's metadata is written as a log
         case _:
+            file.stat()  # for what is not there at all that would be the wrong complaint
             print(f"Ignoring unknown file {file}", file=sys.stderr)
 
 
@@ -290,7 +291,7 @@ def _control(record: Record) -> str:
 
 def _dump_index(file: Path, args: argparse.Namespace, findings: _Findings) -> None:
     base = _base_offset(file)
-    data = file.read_bytes()
+    data = _index_bytes(file)
     entries = [(base + offset, position) for offset, position in _whole(_OFFSET_ENTRY, data)]
     if not entries:
         print(f"{file} is empty.")
@@ -313,7 +314,7 @@ def _dump_index(file: Path, args: argparse.Namespace, findings: _Findings) -> No
 
 def _dump_time_index(file: Path, args: argparse.Namespace, findings: _Findings) -> None:
     base = _base_offset(file)
-    data = file.read_bytes()
+    data = _index_bytes(file)
     entries = [(timestamp, base + offset) for timestamp, offset in _whole(_TIME_ENTRY, data)]
     if not entries:
         print(f"{file} is empty.")
@@ -366,6 +367,17 @@ def _check_time(
         title = f"Found out of order timestamp in :{file.absolute()}"
         line = f"  Index timestamp: {timestamp}, Previously indexed timestamp: {previous}"
         findings.time_index(title, line)
+
+
+def _index_bytes(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        if not file.with_suffix(".log").exists():
+            raise
+        raise CommandFailed(
+            f"{file}: not there yet; the index of an active segment is in memory until it is rolled or the broker stops"
+        ) from None
 
 
 def _report_sanity(file: Path, is_sane: bool) -> None:

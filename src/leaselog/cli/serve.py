@@ -9,24 +9,28 @@ import os
 import resource
 import signal
 import sys
+from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from leaselog.broker.config import BrokerConfig, ConfigError
+from leaselog.broker.serving import Serving, plan_serving
 from leaselog.broker.structured_log import StructuredLog, configure_logging
+from leaselog.cli.arguments import UsageError
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
 
 __all__ = ["add_arguments", "run"]
-
-DEFAULT_LISTEN = "127.0.0.1:9092"
-DEFAULT_DATA_DIR = "leaselog-data"
 
 log = StructuredLog("serve")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--listen", metavar="HOST:PORT", help=f"where to listen; port 0 is a free one ({DEFAULT_LISTEN})"
+        "--listen", metavar="HOST:PORT", help="where to listen; port 0 is a free one (127.0.0.1:9092)"
     )
-    parser.add_argument("--data-dir", metavar="DIR", help=f"where the log is kept ({DEFAULT_DATA_DIR})")
+    parser.add_argument("--data-dir", metavar="DIR", help="where the log is kept (leaselog-data)")
     parser.add_argument(
         "--ephemeral", action="store_true", help="keep everything in memory, forget it at the end"
     )
@@ -41,20 +45,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    if args.ephemeral and args.data_dir:
+        raise UsageError("--ephemeral keeps nothing, --data-dir says where to keep it: expected one of them")
     configure_logging(level=args.log_level, form=args.log_format)
     try:
-        config = _config(args)
-        host, port = _address(_listen(args, config))
+        serving = plan_serving(
+            _config(args), listen=args.listen, data_dir=args.data_dir, ephemeral=args.ephemeral
+        )
     except (ConfigError, OSError, ValueError) as wrong:
         print(f"leaselog: {wrong}", file=sys.stderr)
         return 1
-    if config.unknown:
-        log.warning("unknown config keys are ignored", keys=",".join(config.unknown))
+    for warning in serving.warnings:
+        log.warning(warning)
     _raise_file_limit()
     # Requests make garbage without cycles; a full collection of a large heap only adds pauses.
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    return _serve(config, host, port, args)
+    return _serve(serving, args)
 
 
 def _config(args: argparse.Namespace) -> BrokerConfig:
@@ -64,54 +71,32 @@ def _config(args: argparse.Namespace) -> BrokerConfig:
         if not equals:
             raise ValueError(f"--set {pair}: expected KEY=VALUE")
         overrides[key.strip()] = value.strip()
-    if args.metrics:
+    if args.metrics is not None:
         overrides["metrics.listener"] = args.metrics
     text = Path(args.config).read_text(encoding="utf-8") if args.config else ""
     return BrokerConfig.from_properties(text, overrides)
 
 
-def _listen(args: argparse.Namespace, config: BrokerConfig) -> str:
-    """The command line, or the first plain listener of the config, or our default."""
-    if args.listen:
-        return str(args.listen)
-    if "listeners" in config.originals:
-        for listener in config.listeners:
-            name, _, address = listener.partition("://")
-            if name.upper() != "CONTROLLER":
-                return address
-    return DEFAULT_LISTEN
+def _serve(serving: Serving, args: argparse.Namespace) -> int:
+    from prometheus_client import disable_created_metrics
 
-
-def _address(text: str) -> tuple[str, int]:
-    host, colon, port = text.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65535:
-        raise ValueError(f"listen address {text!r}: expected HOST:PORT, with a port from 0 to 65535")
-    return host.strip("[]"), int(port)
-
-
-def _data_dir(args: argparse.Namespace, config: BrokerConfig) -> str | None:
-    if args.ephemeral:
-        return None
-    if args.data_dir:
-        return str(args.data_dir)
-    if {"log.dirs", "log.dir"} & set(config.originals):
-        return config.data_dirs[0]
-    return DEFAULT_DATA_DIR
-
-
-def _serve(config: BrokerConfig, host: str, port: int, args: argparse.Namespace) -> int:
     from leaselog.broker.broker import Broker
     from leaselog.broker.data_dir import LockedByAnother
     from leaselog.log import UnusableLog
+
+    # A second series for each counter that tells when it was made: nobody asks for it here.
+    disable_created_metrics()  # type: ignore[no-untyped-call]
 
     async def main() -> None:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        broker = Broker(config, data_dir=_data_dir(args, config))
-        shown_host, bound_port = await broker.start(host, port)
+        started_s = loop.time()
+        broker = Broker(serving.config, data_dir=serving.data_dir)
+        shown_host, bound_port = await broker.start(*serving.listen)
         address = f"[{shown_host}]:{bound_port}" if ":" in shown_host else f"{shown_host}:{bound_port}"
+        log.info("started", **_facts(serving, broker, args), seconds=round(loop.time() - started_s, 3))
         if args.ready_file:
             _write_ready_file(Path(args.ready_file), address)
         print(f"leaselog ready on {address}", flush=True)
@@ -127,6 +112,18 @@ def _serve(config: BrokerConfig, host: str, port: int, args: argparse.Namespace)
         print(f"leaselog: {wrong}", file=sys.stderr)
         return 1
     return 0
+
+
+def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[str, object]:
+    """What one wants to know of a broker that has just started."""
+    return {
+        "version": version("leaselog"),
+        "data_dir": "none, in memory" if serving.data_dir is None else os.path.abspath(serving.data_dir),
+        "durability": serving.config.durability,
+        "node": serving.config.node_id,
+        "config": args.config or "none",
+        "partitions": sum(1 for _ in broker.logs.partitions()),
+    }
 
 
 def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:

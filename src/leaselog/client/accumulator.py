@@ -166,11 +166,12 @@ class Accumulator:
         gone = []
         for lane in self._lanes.values():
             for line in (lane.waiting, lane.retries):
-                late = [b for b in line if b.created_ms <= latest]
-                for batch in late:
-                    line.remove(batch)
+                # Made in this order, so the first that is young enough ends the search: this is asked at every turn.
+                while line and line[0].created_ms <= latest:
+                    batch = line[0]
+                    del line[0]
                     self._forget(batch, written=False)
-                gone += late
+                    gone.append(batch)
         return gone
 
     def next_ready_ms(self, now_ms: int) -> int | None:

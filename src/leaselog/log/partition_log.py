@@ -93,6 +93,8 @@ class PartitionLog:
         self._syncing: SyncJob | None = None
         #: all below has been through the cleaner; what the data directory's checkpoint keeps
         self.cleaned_to = 0
+        #: what recovery cut off the end when the log was opened
+        self.cut_bytes = loaded.cut_bytes
         self._cleaning: CleaningJob | None = None
         #: where the log ended when it was opened after a clean stop: unless it grows, close has nothing to write
         self._settled_end = self.end_offset if clean else -1

@@ -45,6 +45,8 @@ class Loaded:
     #: made just now, or left behind by a process whose syncs nobody knows of: for the next sync job
     unsynced_paths: list[str]
     unsynced_directories: list[str]
+    #: bytes of records found at the end and not fit to keep
+    cut_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,9 @@ def load(
     is_doubtful = _claim(place, topic_id, clean) or not clean
     _sweep(place)
     finish_swaps(files, directory)
+    found_bytes = 0 if clean else _size_bytes(place)
     segments = _load_segments(place, clean, recovery_point)
+    cut_bytes = max(found_bytes - sum(segment.size_bytes for segment in segments), 0)
     if segments and segments[-1].end_offset < start_offset:
         # Offsets once given up by DeleteRecords are not given out again. Java does the same.
         _drop(place, [segment.base_offset for segment in segments])
@@ -98,7 +102,17 @@ def load(
     paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS)] if is_doubtful else []
     directories = [directory, directory.rpartition("/")[0]] if is_doubtful else []
     segments[-1].let_go()
-    return Loaded(segments, epochs, producers, [path for path in paths if files.exists(path)], directories)
+    unsynced = [path for path in paths if files.exists(path)]
+    return Loaded(segments, epochs, producers, unsynced, directories, cut_bytes)
+
+
+def _size_bytes(place: _Place) -> int:
+    names = place.files.names(place.directory)
+    return sum(
+        place.files.size_bytes(f"{place.directory}/{name}")
+        for name in names
+        if offset_of(name, LOG) is not None
+    )
 
 
 def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:

@@ -14,6 +14,8 @@ from leaselog.wire.errors import BadLength
 __all__ = ["FrameReader"]
 
 _LENGTH = struct.Struct(">i")
+#: how a request line begins
+_HTTP = (b"GET ", b"HEAD", b"POST", b"PUT ", b"DELE", b"OPTI", b"CONN", b"PATC", b"PRI ")
 #: the first piece of memory given to a frame that is still arriving; doubled whenever it is full
 FIRST_PIECE_BYTES = 1 << 20
 
@@ -96,5 +98,15 @@ class FrameReader:
     def _length(self, view: memoryview | bytearray, position: int) -> int:
         size: int = _LENGTH.unpack_from(view, position)[0]
         if not 0 <= size <= self._max_frame_bytes:
-            raise BadLength(f"frame of {size} bytes, allowed are {self._max_frame_bytes}")
+            hint = _other_protocol(bytes(view[position : position + _LENGTH.size]))
+            raise BadLength(f"frame of {size} bytes, allowed are {self._max_frame_bytes}{hint}")
         return size
+
+
+def _other_protocol(head: bytes) -> str:
+    """What a length that cannot be one is likely to be: the first mistake everybody makes."""
+    if head.startswith(b"\x16\x03"):
+        return "; this looks like TLS, and leaselog speaks plaintext here"
+    if head in _HTTP:
+        return "; this looks like HTTP, and leaselog speaks Kafka's protocol here"
+    return ""

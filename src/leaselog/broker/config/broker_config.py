@@ -34,10 +34,20 @@ class BrokerConfig(View):
 
     # Who and where.
     node_id = Int("The broker's id in the cluster.")
+    broker_id = Int("An older name of node.id.")
+    process_roles = Texts(
+        "One process is a broker and its own controller; without broker the start is refused."
+    )
+    controller_listener_names = Texts(
+        "Listeners of these names are left out: there is nobody to connect to them."
+    )
     broker_rack = OptionalText("The rack the broker names in its metadata.")
     listeners = Texts("Where the broker accepts connections, as NAME://host:port.")
     advertised_listeners = OptionalTexts("What clients are told to connect to. Default: the listeners.")
-    listener_security_protocol_map = Text("The security protocol of each listener name.", planned=True)
+    listener_security_protocol_map = Text(
+        "The security protocol of each listener name; a listener of any but PLAINTEXT refuses the start."
+    )
+    authorizer_class_name = Text("There is no authorization yet, so the start is refused if this is set.")
     log_dir = Texts("The data directory, if log.dirs is not set.")
     log_dirs = OptionalTexts("The data directory.")
     metrics_listener = OptionalText(
@@ -52,7 +62,7 @@ class BrokerConfig(View):
     durability_interval_ms = Int("The time between two syncs under durability=interval.")
 
     # Connections and requests.
-    max_connections = Int("Connections at once; one more waits unaccepted.")
+    max_connections = Int("Connections at once; one more is closed.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
     connections_max_idle_ms = Int("An idle connection is closed after this long.")
     quota_window_num = Int("The samples that a client's byte rate is measured over.")
@@ -73,7 +83,9 @@ class BrokerConfig(View):
     auto_create_topics_enable = Flag("A topic asked for by name springs into being.")
     delete_topic_enable = Flag("Topics may be deleted.")
     num_partitions = Int("Partitions of a topic whose creator does not say.")
-    default_replication_factor = Int("Replication factor of a topic whose creator does not say.")
+    default_replication_factor = Int(
+        "Replication factor of a topic whose creator does not say; more than 1 is taken as 1, with a warning."
+    )
 
     # The log. What topic keys take their defaults from is read by TopicConfig.
     log_retention_check_interval_ms = Int("How often old segments are looked for.")
@@ -133,7 +145,7 @@ class BrokerConfig(View):
                 values[name] = BROKER[name].parse(text)
         if "broker.id" in originals and "node.id" not in originals:
             values["node.id"] = values["broker.id"]
-        if values["broker.id"] not in (-1, values["node.id"]):
+        if "broker.id" in originals and values["broker.id"] not in (-1, values["node.id"]):
             raise ConfigError("You must set `node.id` to the same value as `broker.id`.")
         values["broker.id"] = values["node.id"]
         check_broker(values)

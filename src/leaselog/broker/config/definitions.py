@@ -8,6 +8,7 @@ tables below. Nothing here says what a key does: the typed views name the keys t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -69,8 +70,23 @@ _ADDED = (
     ("metrics.listener", "STRING", "null", "", "LOW"),
 )
 
-#: Kafka refuses to start without these; a broker that is one process can answer for itself
-_DEFAULTED = {"node.id": "0", "process.roles": "broker,controller", "controller.listener.names": "CONTROLLER"}
+#: Kafka refuses to start without the first three, which a broker that is one process can answer for itself. Of the
+#: others, Kafka's defaults would open a newcomer's broker to the network and keep its data where reboots delete it.
+_DEFAULTED = {
+    "node.id": "0",
+    "process.roles": "broker,controller",
+    "controller.listener.names": "CONTROLLER",
+    "broker.id": "0",
+    "listeners": "PLAINTEXT://127.0.0.1:9092",
+    "log.dir": "leaselog-data",
+}
+
+#: Dynamic in Kafka. Here they take no effect while the broker runs, and whoever was told that a listener moved, or
+#: that somebody is kept out, would rely on it. Tuning keys without effect stay as they are: nobody is misled.
+_FIXED = re.compile(
+    r"listeners|listener\.security\.protocol\.map|principal\.builder\.class|(ssl|sasl)\..*|cordoned\.log\.dirs"
+    r"|max\.connection\.creation\.rate|max\.connections\.per\.ip\.overrides|config\.providers|metric\.reporters"
+)
 
 
 def _define(
@@ -85,14 +101,15 @@ def _define(
     since: str,
 ) -> Definition:
     kind = ConfigType[type_]
-    text = _DEFAULTED[name] if default == "(required)" else default
+    text = _DEFAULTED.get(name, default)
     if kind is ConfigType.LIST and text.startswith("["):
         text = text[1:-1]
     value = None if text == "null" else parse_value(name, kind, text.removeprefix("class "))
     check = read_bounds(bounds, kind, nullable=value is None)
     keys = tuple(broker_keys.split(",")) if broker_keys else ()
+    update_mode = UpdateMode.READ_ONLY if _FIXED.fullmatch(name) else UpdateMode(mode)
     return Definition(
-        name, kind, value, bounds, importance, internal == "internal", UpdateMode(mode), keys, check, since
+        name, kind, value, bounds, importance, internal == "internal", update_mode, keys, check, since
     )
 
 

@@ -32,7 +32,7 @@ def check_dynamic_broker(values: Mapping[str, str], *, per_broker: bool) -> None
     """
     _refuse_any(
         "Cannot update these configs dynamically",
-        [name for name in values if name in BROKER and BROKER[name].mode is UpdateMode.READ_ONLY],
+        [name for name in values if _is_fixed(name)],
     )
     _refuse_any(
         "These security configs can be dynamically updated only per-listener using the listener prefix",
@@ -52,6 +52,12 @@ def check_dynamic_broker(values: Mapping[str, str], *, per_broker: bool) -> None
 def _refuse_any(why: str, names: Collection[str]) -> None:
     if names:
         raise ConfigError(f"{why}: [{', '.join(sorted(names))}]")
+
+
+def _is_fixed(name: str) -> bool:
+    """Read at start only. There is one listener, so what is set for a listener by name never takes effect."""
+    definition = base_definition(name)
+    return definition is not None and (definition.mode is UpdateMode.READ_ONLY or definition.name != name)
 
 
 def _is_key_store(name: str) -> bool:

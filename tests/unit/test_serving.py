@@ -1,0 +1,101 @@
+"""What a configuration and a command line come to, and which of them a broker does not start with."""
+
+from __future__ import annotations
+
+import pytest
+
+from leaselog.broker.config import BrokerConfig, ConfigError
+from leaselog.broker.serving import Address, Serving, plan_serving
+
+
+def plan(
+    text: str = "", *, listen: str | None = None, data_dir: str | None = None, ephemeral: bool = False
+) -> Serving:
+    return plan_serving(
+        BrokerConfig.from_properties(text), listen=listen, data_dir=data_dir, ephemeral=ephemeral
+    )
+
+
+def test_without_a_word_only_this_machine_is_served_from_a_directory_here() -> None:
+    serving = plan()
+    assert serving.listen == Address("127.0.0.1", 9092)
+    assert serving.data_dir == "leaselog-data"
+    assert serving.metrics is None
+    assert serving.warnings == ()
+
+
+def test_the_command_line_takes_the_place_of_the_config_and_is_what_the_broker_tells() -> None:
+    serving = plan(
+        "listeners=PLAINTEXT://a:1,OTHER://b:2\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,"
+        "OTHER:PLAINTEXT\nlog.dirs=/a,/b",
+        listen="[::1]:0",
+        data_dir="d",
+    )
+    assert serving.listen == Address("::1", 0)
+    assert serving.data_dir == "d"
+    assert serving.config.listeners == ("PLAINTEXT://[::1]:0",)
+    assert serving.config.data_dirs == ("d",)
+
+
+def test_an_empty_host_is_every_address_and_the_controllers_listener_is_left_out() -> None:
+    serving = plan(
+        "process.roles=broker,controller\ncontroller.listener.names=QUORUM\n"
+        "listeners=QUORUM://:9093,PLAINTEXT://:9092\nadvertised.listeners=PLAINTEXT://here:9092"
+    )
+    assert serving.listen == Address("", 9092)
+
+
+def test_in_memory_there_is_no_directory() -> None:
+    assert plan(ephemeral=True).data_dir is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("listeners=SSL://:9093", ["SSL://:9093", "no TLS or SASL yet"]),
+        ("listeners=SASL_SSL://:9093", ["SASL_SSL", "no TLS or SASL yet"]),
+        ("advertised.listeners=SASL_PLAINTEXT://a:9093", ["advertised.listeners", "SASL_PLAINTEXT"]),
+        ("listeners=IN://:1\nlistener.security.protocol.map=IN:SSL", ["IN://:1 asks for SSL"]),
+        ("listeners=IN://:1", ["no security protocol is defined for listener IN"]),
+        ("listener.security.protocol.map=PLAINTEXT:NONE", ["'PLAINTEXT:NONE'", "expected NAME:PROTOCOL"]),
+        ("authorizer.class.name=org.Acl", ["authorizer.class.name is org.Acl", "no authorization"]),
+        ("process.roles=controller", ["process.roles is controller", "expected broker"]),
+        ("log.dirs=/a,/b", ["2 directories (/a, /b)", "one data directory"]),
+        ("listeners=CONTROLLER://:1", ["none for clients", "exactly one"]),
+        (
+            "listeners=PLAINTEXT://:1,B://:2\nlistener.security.protocol.map=PLAINTEXT:PLAINTEXT,B:PLAINTEXT",
+            ["PLAINTEXT://:1, B://:2", "exactly one"],
+        ),
+        ("advertised.listeners=PLAINTEXT://0.0.0.0:9092", ["nonroutable meta-address 0.0.0.0"]),
+        ("advertised.listeners=PLAINTEXT://a:x", ["advertised.listeners", "'a:x'", "expected HOST:PORT"]),
+        ("listeners=PLAINTEXT://:99999", ["':99999'", "expected HOST:PORT"]),
+        ("listeners=9092", ["'9092'", "expected NAME://HOST:PORT"]),
+        ("metrics.listener=foo", ["metrics.listener", "'foo'", "expected HOST:PORT"]),
+        ("metrics.listener=foo:bar", ["metrics.listener", "'foo:bar'", "expected HOST:PORT"]),
+    ],
+)
+def test_what_cannot_be_kept_refuses_the_start(text: str, said: list[str]) -> None:
+    with pytest.raises(ConfigError) as raised:
+        plan(text)
+    assert "\n" not in str(raised.value)
+    assert [words for words in said if words not in str(raised.value)] == []
+
+
+def test_a_secured_listener_is_not_opened_by_a_command_line_that_forgets_it() -> None:
+    with pytest.raises(ConfigError, match="no TLS or SASL yet"):
+        plan("listeners=SASL_SSL://:9093", listen="127.0.0.1:9092")
+
+
+def test_settings_that_protect_nothing_are_named_in_one_warning() -> None:
+    (warning,) = plan(
+        "ssl.keystore.location=/k\nlistener.name.plaintext.sasl.enabled.mechanisms=PLAIN\nnum.io.threads=3"
+    ).warnings
+    assert "protect nothing" in warning
+    assert warning.endswith(": listener.name.plaintext.sasl.enabled.mechanisms, ssl.keystore.location")
+
+
+def test_more_replicas_than_one_by_default_are_one_with_a_warning() -> None:
+    serving = plan("default.replication.factor=3")
+    assert serving.config.default_replication_factor == 1
+    (warning,) = serving.warnings
+    assert "default.replication.factor is 3" in warning
