@@ -51,6 +51,7 @@ from leaselog.share import (
 )
 from leaselog.share import ReadState as StoredState
 from leaselog.share import StateBatch as StoredBatch
+from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 
 if TYPE_CHECKING:
@@ -82,7 +83,14 @@ COORDINATOR_TROUBLE = frozenset(
     }
 )
 FENCED = frozenset({ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH})
-AS_THEY_ARE = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+AS_THEY_ARE = frozenset(
+    {
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
 
 NOT_LOADED = Refused(
     ErrorCode.INVALID_RECORD_STATE,
@@ -161,28 +169,30 @@ class SharePartitionOwner:
         self._wake()
 
     def _begin(self, read: StateRead) -> Refused | StateRead:
-        partition_log = self.partition.log
-        start = read.start_offset
-        if start == NO_START_OFFSET:
-            found = reset_offset(
-                self._config.share_auto_offset_reset, partition_log, now_ms=self._broker.now_ms()
-            )
-            if isinstance(found, Refused):
-                return found
-            start = found
-        self._state_epoch, self._log_start = read.state_epoch, partition_log.start_offset
+        """Makes the machine of what was read, as far as it makes sense: whoever may write state may write nonsense."""
         try:
+            start = self._start_offset(read)
+            if isinstance(start, Refused):
+                return start
             batches = tuple(StoredBatch(s, e, RecordState(state), n) for s, e, state, n in read.batches)
+            self.machine = SharePartition.from_state(
+                StoredState(read.start_offset, batches),
+                log_start=self.partition.log.start_offset,
+                reset_to=start,
+                limits=_limits(self._config),
+            )
         except (BrokenInvariant, ValueError) as bad:
-            # whoever may write state may write nonsense
             return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
-        self.machine = SharePartition.from_state(
-            StoredState(read.start_offset, batches),
-            log_start=self._log_start,
-            reset_to=start,
-            limits=_limits(self._config),
-        )
+        except (OSError, DecodeError) as bad:
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log cannot be read: {bad}")
+        self._state_epoch, self._log_start = read.state_epoch, self.partition.log.start_offset
         return read
+
+    def _start_offset(self, read: StateRead) -> int | Refused:
+        if read.start_offset != NO_START_OFFSET:
+            return read.start_offset
+        policy = self._config.share_auto_offset_reset
+        return reset_offset(policy, self.partition.log, now_ms=self._broker.now_ms())
 
     def end(self, failure: ErrorCode = ErrorCode.NONE) -> None:
         """Stops being the owner. Writes under way are still waited for by those who asked for them."""
@@ -386,7 +396,7 @@ def _told(code: ErrorCode) -> ErrorCode:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if code in FENCED:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if code in AS_THEY_ARE or code is ErrorCode.OFFSET_NOT_AVAILABLE:
+    if code in AS_THEY_ARE:
         return code
     return ErrorCode.UNKNOWN_SERVER_ERROR
 

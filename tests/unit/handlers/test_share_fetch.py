@@ -26,6 +26,8 @@ from handlers.share_member import (
     skip_ms,
 )
 from leaselog.broker.cluster import FeatureUpdate
+from leaselog.coordination.share_state_batches import StateBatch
+from leaselog.coordination.share_state_commands import WriteState, Written
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.share_fetch import ShareFetchResponse
 
@@ -402,6 +404,22 @@ def test_state_that_is_there_is_where_the_group_goes_on() -> None:
     run(story())
 
 
+def test_state_that_makes_no_sense_is_an_error_of_that_partition() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            for partition in (0, 1):
+                await group.produce(1, partition=partition)
+            nonsense = WriteState(group.key(), 0, 0, 0, -1, (StateBatch(0, 1, 7, 1),))
+            assert isinstance(await group.box.broker.persister.write(nonsense), Written)
+            answer = await group.member().fetch(partitions=(0, 1))
+            found = partition_of(answer, 0)
+            assert found is not None
+            assert found.error_code == ErrorCode.UNKNOWN_SERVER_ERROR
+            assert ranges(answer, 1) == [(0, 0, 1)]
+
+    run(story())
+
+
 # -- topics that are not there ----------------------------------------------------------------------------------------
 
 
@@ -471,6 +489,16 @@ def test_a_session_cannot_begin_with_acknowledgements() -> None:
             answer = await group.member().fetch(acks={0: [(0, 0, [ACCEPT])]})
             assert answer.error_code == ErrorCode.INVALID_REQUEST
             assert answer.responses == []
+
+    run(story())
+
+
+def test_a_session_of_too_many_partitions_is_refused() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            answer = await group.member().fetch(partitions=range(20_001))
+            assert answer.error_code == ErrorCode.INVALID_REQUEST
+            assert len(group.box.broker.shares.sessions) == 0
 
     run(story())
 

@@ -39,6 +39,8 @@ from leaselog.wire.messages.share_fetch import (
     ShareFetchResponse,
 )
 
+#: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
+MAX_PARTITIONS = 20_000
 WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
@@ -71,6 +73,11 @@ def share_fetch(
         if session.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _refuse_later(session, request.max_wait_ms, context)
         return _refusal(session, context)
+    if len(session.partitions) > MAX_PARTITIONS:
+        broker.shares.sessions.end(session.key)
+        broker.shares.release(session)
+        text = f"a share session of {len(session.partitions)} partitions, expected at most {MAX_PARTITIONS}"
+        return _refusal(Refused(ErrorCode.INVALID_REQUEST, text), context)
     acknowledgements = Acknowledgements(broker, session.key, batches, may_renew=request.is_renew_ack)
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(session.key)
