@@ -131,11 +131,6 @@ class Connection(asyncio.BufferedProtocol):
 
     # -- requests -------------------------------------------------------------------------------------------
 
-    @property
-    def is_busy(self) -> bool:
-        """Something was asked and is not answered yet."""
-        return bool(self._answers or self._queued)
-
     def drain(self) -> None:
         """Stops taking requests and closes when what has started is answered."""
         self._draining = True

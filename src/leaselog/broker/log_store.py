@@ -82,9 +82,6 @@ class LogStore:
     def topic(self, name: str) -> TopicLogs | None:
         return self._topics.get(name)
 
-    def min_insync_replicas(self, topic: str) -> int:
-        return self._topics[topic].config.min_insync_replicas
-
     # -- start and stop -------------------------------------------------------------------------------------
 
     def begin(self) -> None:

@@ -46,7 +46,6 @@ class TopicConfig(View):
     compression_gzip_level = Int("The level of gzip, where the broker compresses.")
     compression_lz4_level = Int("The level of lz4, where the broker compresses.")
     compression_zstd_level = Int("The level of zstd, where the broker compresses.")
-    min_insync_replicas = Int("Replicas that must have a write before acks=all answers.")
     delete_retention_ms = Int("A tombstone stays this long in a compacted topic.")
     min_cleanable_dirty_ratio = Number("A log is compacted when this part of it is new.")
     min_compaction_lag_ms = Int("A record is left alone by compaction for this long.")
