@@ -33,8 +33,8 @@ LATENCY_SECONDS = 4
 
 
 @contextmanager
-def broker(durability: str, directory: str) -> Iterator[str]:
-    """A leaselog broker on a free port, ended by its own id."""
+def broker(durability: str, directory: str) -> Iterator[tuple[str, int]]:
+    """A leaselog broker on a free port, ended by its own id: its address and process id."""
     ready = Path(directory, "ready")
     command = [
         str(Path(sys.executable).with_name("leaselog")), "serve", "--listen", "127.0.0.1:0",
@@ -48,7 +48,7 @@ def broker(durability: str, directory: str) -> Iterator[str]:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError("the broker did not start")
             time.sleep(0.01)
-        yield ready.read_text().strip()
+        yield ready.read_text().strip(), process.pid
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
@@ -145,7 +145,7 @@ def measure(size: int, durability: str, total_mb: int) -> dict[str, float]:
     total_bytes = count * size
     with tempfile.TemporaryDirectory(dir=os.environ.get("BENCH_DIR")) as directory:
         raw_s = raw_append(directory, durability, max(total_bytes, RAW_WRITE_BYTES))
-        with broker(durability, directory) as address:
+        with broker(durability, directory) as (address, _):
             produce_s = produce(address, "bench", size, count)
             fetch_s = fetch(address, "bench", count)
             waits = latency(address, "latency", size)
