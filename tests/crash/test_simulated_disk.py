@@ -77,8 +77,12 @@ def contents(log: PartitionLog) -> dict[int, bytes]:
     return found
 
 
+def names_on(disk: SimDisk) -> list[str]:
+    return disk.names(DIRECTORY) if disk.exists(DIRECTORY) else []
+
+
 def everything_on(disk: SimDisk) -> dict[str, bytes]:
-    paths = [f"{DIRECTORY}/{name}" for name in disk.names(DIRECTORY)]
+    paths = [f"{DIRECTORY}/{name}" for name in names_on(disk)]
     return {path: disk.open(path).read_at(0, disk.size_bytes(path)) for path in paths}
 
 
@@ -184,6 +188,38 @@ def test_a_killed_process_leaves_nothing_that_a_later_power_cut_takes(seed: int)
             check_recovered(disk, story)
         except Exception as error:
             raise AssertionError(f"replay with seed={seed} killed_at={killed_at}") from error
+
+
+def first_records(disk: SimDisk, names: dict[int, Story]) -> None:
+    """Each partition of a topic that was just made gets a batch, one after the other, and each is synced."""
+    logs = {i: _open_partition(disk, i) for i in names}
+    for i, story in names.items():
+        story.append(logs[i], 2, 30)
+        story.sync(logs[i])
+
+
+def _open_partition(disk: SimDisk, index: int) -> PartitionLog:
+    return PartitionLog.open(disk, f"data/t-{index}", TOPIC, LogConfig(), now_ms=5000, clean=False)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_dying_while_a_new_topic_gets_its_first_records_leaves_a_topic_that_works(seed: int) -> None:
+    counted = new_disk()
+    first_records(counted, {i: Story() for i in range(3)})
+    for cut_at in range(SETUP_OPERATIONS + 1, counted.operations + 1):
+        disk, stories = new_disk(), {i: Story() for i in range(3)}
+        disk.cut_at = cut_at
+        with pytest.raises(PowerCut):
+            first_records(disk, stories)
+        disk.crash(seed * 1000 + cut_at)
+        for i, story in stories.items():
+            log = _open_partition(disk, i)
+            assert log.end_offset >= story.acknowledged, f"replay with seed={seed} cut_at={cut_at}"
+            story.append(log, 1, 10)
+            story.sync(log)
+            held = contents(log)
+            disk.crash(seed)
+            assert contents(_open_partition(disk, i)) == held
 
 
 def test_a_full_disk_ends_writing_and_keeps_what_was_written() -> None:
@@ -329,9 +365,7 @@ def check_compacted(disk: SimDisk, story: KeyedStory) -> None:
                 assert record.key is not None
                 found[record.key] = record.value
     assert found == dict(story.records[: log.end_offset])
-    left = [
-        name for name in disk.names(DIRECTORY) if name.endswith((".cleaned", ".swap", ".deleted", ".tmp"))
-    ]
+    left = [name for name in names_on(disk) if name.endswith((".cleaned", ".swap", ".deleted", ".tmp"))]
     assert left == []
     once = everything_on(disk)
     open_compacted(disk, story)

@@ -451,9 +451,48 @@ def test_files_nobody_owns_are_swept() -> None:
 
 def test_anothers_directory_is_refused_and_left_alone() -> None:
     files = MemoryFiles()
-    open_log(files).close()
+    log = open_log(files)
+    append(log, b"x")
+    log.close()
     with pytest.raises(UnusableLog, match="belongs to topic id"):
         PartitionLog.open(files, "data/t-0", TopicId(UUID(int=8)), LogConfig(), now_ms=NOW_MS, clean=True)
+
+
+def test_a_log_without_records_has_no_directory_and_is_read_as_empty() -> None:
+    files = MemoryFiles()
+    log = open_log(files, clean=False)
+    found = log.locate(0, 1000)
+    assert isinstance(found, FileSlice)
+    assert log.read_slice(found) == log.read(0, 1000) == b""
+    assert log.offset_for_timestamp(0) is None
+    assert log.max_timestamp() is None
+    assert log.apply_retention(NOW_MS) is None
+    assert log.plan_cleaning(NOW_MS) is None
+    assert log.delete_records(0) == 0
+    assert log.pending_sync() is None
+    log.close()
+    assert log.failure is not None
+    assert not files.exists("data")
+
+
+def test_the_first_append_makes_the_directory_and_its_name_durable() -> None:
+    files = MemoryFiles()
+    files.make_directory("data")
+    log = open_log(files, durability="fsync")
+    append(log, b"x")
+    assert "partition.metadata" in files.names("data/t-0")
+    job = log.pending_sync()
+    assert job is not None
+    assert {"data", "data/t-0"} <= set(job.directories)
+
+
+def test_a_log_that_begins_late_and_has_no_directory_begins_there_again() -> None:
+    files = MemoryFiles()
+    log = open_log(files, start_offset=40)
+    assert (log.start_offset, log.end_offset) == (40, 40)
+    assert append(log, b"x").first_offset == 40
+    log.close()
+    assert offsets(open_log(files, start_offset=40).read(40, 1000)) == [40]
 
 
 def test_a_closed_log_takes_no_more() -> None:

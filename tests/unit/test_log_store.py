@@ -86,6 +86,7 @@ def test_retired_segments_are_removed_when_their_time_has_come() -> None:
 
 def test_a_deleted_topic_is_renamed_at_once_and_removed_later() -> None:
     scene = Scene(file_delete_delay_ms="5000")
+    asyncio.run(scene.append(NOW_MS))
     scene.logs.delete_topic("t")
     assert scene.logs.partition("t", 0) is None
     left = [name for name in scene.disk.names("data") if name.startswith("t-0")]
@@ -95,8 +96,37 @@ def test_a_deleted_topic_is_renamed_at_once_and_removed_later() -> None:
     assert not [name for name in scene.disk.names("data") if name.startswith("t-0")]
 
 
+def test_a_topic_costs_the_disk_nothing_until_it_has_records() -> None:
+    scene = Scene()
+    before = scene.disk.operations
+    many = TopicConfig.resolve(BrokerConfig.from_originals({}), {})
+    scene.logs.open_topic("many", TopicId(UUID(int=2)), 1000, many)
+    scene.logs.delete_topic("many")
+    # the sync that makes sure of the deletion
+    assert scene.disk.operations == before + 1
+    assert not [name for name in scene.disk.names("data") if name.startswith("many")]
+
+
+def test_a_topic_whose_making_failed_can_be_deleted_and_made_again() -> None:
+    async def story() -> None:
+        scene = Scene()
+        scene.disk.fails = lambda operation, path: path.endswith("partition.metadata.tmp")
+        with pytest.raises(AssertionError):
+            await scene.append(NOW_MS)
+        scene.disk.fails = lambda operation, path: False
+        assert "t-0" in scene.disk.names("data")
+        scene.logs.delete_topic("t")
+        other = TopicConfig.resolve(BrokerConfig.from_originals({}), {})
+        scene.logs.open_topic("t", TopicId(UUID(int=2)), 1, other)
+        await scene.append(NOW_MS)
+
+    asyncio.run(story())
+
+
 def test_directories_of_unknown_topics_go_at_the_start() -> None:
     scene = Scene()
+    asyncio.run(scene.append(NOW_MS))
+    assert "t-0" in scene.disk.names("data")
     scene.logs.remove_strays({"other"})
     scene.logs.remove_doomed()
     assert not [name for name in scene.disk.names("data") if name.startswith("t-0")]

@@ -111,12 +111,16 @@ class LogStore:
     # -- topics ---------------------------------------------------------------------------------------------
 
     def open_topic(self, name: str, topic_id: TopicId, count: int, config: TopicConfig) -> None:
-        """Opens the partitions 0 to ``count`` of a topic; those not there yet are made. Raises OSError, UnusableLog."""
+        """Opens the partitions 0 to ``count`` of a topic; one that has no directory gets it with its first record.
+
+        Raises OSError, UnusableLog.
+        """
         logs = self._topics.get(name)
         if logs is None:
             logs = self._topics[name] = TopicLogs(name, topic_id, config)
+        log_config = self._log_config(logs.config)
         for index in range(len(logs.partitions), count):
-            logs.partitions[index] = self._open(logs, index)
+            logs.partitions[index] = self._open(logs, index, log_config)
 
     def delete_topic(self, name: str) -> None:
         """Takes the topic away at once; its files are renamed now and removed after `file.delete.delay.ms`."""
@@ -127,6 +131,8 @@ class LogStore:
             self._flusher.forget(partition)
             partition.deleted()
             partition.log.abandon()
+            if not self.directory.files.exists(self._path(partition.name)):
+                continue  # it never had a record
             doomed = f"{self.directory.path}/{deleted_directory_name(partition.name)}"
             self.directory.files.rename(self._path(partition.name), doomed)
             self._doomed.append((self._now_ms() + logs.config.file_delete_delay_ms, doomed))
@@ -136,9 +142,9 @@ class LogStore:
         logs = self._topics.get(name)
         if logs is None:
             return
-        logs.config = config
+        logs.config, log_config = config, self._log_config(config)
         for partition in logs.partitions.values():
-            partition.log.update_config(self._log_config(config))
+            partition.log.update_config(log_config)
 
     def remove_strays(self, wanted: Iterable[str]) -> None:
         """Renames away directories of topics that the cluster no longer knows: deleted just before a crash."""
@@ -151,13 +157,13 @@ class LogStore:
                 self.directory.files.rename(f"{self.directory.path}/{name}", doomed)
                 self._doomed.append((self._now_ms(), doomed))
 
-    def _open(self, logs: TopicLogs, index: int) -> Partition:
+    def _open(self, logs: TopicLogs, index: int, log_config: LogConfig) -> Partition:
         name = TopicPartition(logs.name, index)
         partition_log = PartitionLog.open(
             self.directory.files,
             self._path(name),
             logs.id,
-            self._log_config(logs.config),
+            log_config,
             now_ms=self._now_ms(),
             clean=self._clean,
             recovery_point=self._recovery_points.get(name, 0),

@@ -33,7 +33,7 @@ from leaselog.log.ingest import Duplicate, Ingested, IngestRules, ingest
 from leaselog.log.layout import CLEANED, EPOCHS
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.producer_state import Producer
-from leaselog.log.recovery import Loaded, load
+from leaselog.log.recovery import Loaded, load, make
 from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
 from leaselog.log.segment import FileSlice
 from leaselog.log.segment_list import SegmentList
@@ -68,6 +68,7 @@ class PartitionLog:
         self,
         files: Files,
         directory: str,
+        topic_id: TopicId,
         config: LogConfig,
         loaded: Loaded,
         start_offset: int,
@@ -83,6 +84,9 @@ class PartitionLog:
         #: this False, as what was written before it can still be synced, and somebody waits for that.
         self._is_unsyncable = False
         self._files = files
+        self._topic_id = topic_id
+        #: False until the first append of a log that has no directory
+        self._is_made = loaded.is_made
         self._segments = SegmentList(files, directory, opened, loaded.segments)
         self._epochs = loaded.epochs
         self._producers = loaded.producers
@@ -114,7 +118,8 @@ class PartitionLog:
         cleaned_to: int = 0,
         opened: OpenSegments | None = None,
     ) -> PartitionLog:
-        """Open the partition in ``directory``, or make it, recovering unless the last stop was ``clean``.
+        """Open the partition in ``directory``, recovering unless the last stop was ``clean``. One that is not there
+        is an empty log, and made with the first append.
 
         ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say. A log
         that ends before its ``start_offset`` begins anew there. Pass one ``opened`` to all logs of a broker so
@@ -133,7 +138,7 @@ class PartitionLog:
             start_offset=start_offset,
             opened=opened,
         )
-        log = cls(files, directory, config, loaded, start_offset, opened, clean=clean)
+        log = cls(files, directory, topic_id, config, loaded, start_offset, opened, clean=clean)
         # A checkpoint ahead of what recovery left says nothing; cleaning twice does no harm.
         log.cleaned_to = cleaned_to if cleaned_to <= log.end_offset else 0
         return log
@@ -192,6 +197,8 @@ class PartitionLog:
         )
 
     def _write(self, batches: Ingested, now_ms: int) -> None:
+        if not self._is_made:
+            self._make()
         config, active = self.config, self._segments.active
         has_room = active.has_room(
             len(batches.records),
@@ -209,6 +216,12 @@ class PartitionLog:
             self._producers.replay(header)
         if batches.headers[-1].leader_epoch > self._epochs.latest:
             self._assign_epochs(batches.headers)
+
+    def _make(self) -> None:
+        for path in make(self._files, self.directory, self._topic_id, self._segments.base_offset):
+            self._unsynced.add(path=path, directory=self.directory)
+        self._unsynced.add(directory=self.directory.rpartition("/")[0])
+        self._is_made = True
 
     def _segment_ms(self) -> int:
         config = self.config
@@ -244,6 +257,8 @@ class PartitionLog:
             return
         path = f"{self.directory}/{EPOCHS}"
         try:
+            if not self._is_made:
+                self._make()
             replace_whole(self._files, path, format_epochs(self._epochs.entries()))
         except OSError as error:
             self._fail(error)

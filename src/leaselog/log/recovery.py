@@ -7,6 +7,9 @@ before anyone may read it, so that a second crash cannot take back what a reader
 
 Nothing below the recovery point can be missing, since the point moves only after a sync. Recovering twice
 gives what recovering once gave.
+
+A log that never had a record has no directory: it is made for the first append. So a topic of many partitions costs
+nothing on disk until they are written to, and a crash between making the topic and its partitions needs no repair.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from leaselog.log.snapshots import restore_producers
 from leaselog.log.swaps import finish_swaps
 from leaselog.model import TopicId
 
-__all__ = ["Loaded", "UnusableLog", "load"]
+__all__ = ["Loaded", "UnusableLog", "load", "make"]
 
 
 class UnusableLog(Exception):
@@ -47,6 +50,8 @@ class Loaded:
     unsynced_directories: list[str]
     #: bytes of records found at the end and not fit to keep
     cut_bytes: int
+    #: False for a log without a directory: ``make`` comes before anything is written
+    is_made: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +86,10 @@ def load(
     start_offset: int,
     opened: OpenSegments,
 ) -> Loaded:
-    """Open, or make, the directory. Raises ``UnusableLog`` if it belongs to another topic, and ``OSError``."""
+    """Open the directory, if there is one. Raises ``UnusableLog`` if it belongs to another topic, and ``OSError``."""
     place = _Place(files, directory, config, now_ms, opened)
-    files.make_directory(directory)
+    if not files.exists(directory):
+        return _nothing(place, start_offset)
     is_doubtful = _claim(place, topic_id, clean) or not clean
     _sweep(place)
     finish_swaps(files, directory)
@@ -104,6 +110,23 @@ def load(
     segments[-1].let_go()
     unsynced = [path for path in paths if files.exists(path)]
     return Loaded(segments, epochs, producers, unsynced, directories, cut_bytes)
+
+
+def make(files: Files, directory: str, topic_id: TopicId, base_offset: int) -> list[str]:
+    """Make the directory of a log that had none. Returns the small files in it that are to be synced; so are the
+    directory and the one above it. Whatever of this a crash leaves, ``load`` makes the same log of it."""
+    files.make_directory(directory)
+    name_tag = f"{directory}/{METADATA}"
+    replace_whole(files, name_tag, format_metadata(topic_id)).close()
+    files.open(segment_path(directory, base_offset, LOG), writable=True, create=True).close()
+    return [name_tag]
+
+
+def _nothing(place: _Place, start_offset: int) -> Loaded:
+    segment = place.segment(start_offset, size_bytes=0, end_offset=start_offset)
+    segment.start_indexes()
+    producers = ProducerState(expiration_ms=place.config.producer_id_expiration_ms)
+    return Loaded([segment], LeaderEpochs([]), producers, [], [], cut_bytes=0, is_made=False)
 
 
 def _size_bytes(place: _Place) -> int:

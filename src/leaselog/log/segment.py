@@ -17,6 +17,7 @@ from leaselog.log._tail import Tail
 from leaselog.log.files import Buffer, File, Files, read_whole
 from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, segment_path
+from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import BatchHeader
@@ -25,6 +26,8 @@ __all__ = ["FileSlice", "Segment", "TimestampAt"]
 
 #: of indexes made outside an append, where the topic's own interval is not at hand
 _INTERVAL_BYTES = 4096
+#: where the nothing that an empty segment holds is read from: it may have no file yet
+_NO_BYTES = MemoryFiles().open("empty", create=True)
 
 
 class FileSlice(NamedTuple):
@@ -128,6 +131,8 @@ class Segment:
 
     def locate(self, start: int, max_bytes: int, end: int, *, min_one_batch: bool) -> FileSlice:
         """The whole batches from the one holding ``start``, none of them reaching past ``end``."""
+        if not self.size_bytes:
+            return FileSlice(_NO_BYTES, 0, 0)
         file = self.file()
         limit = self.size_bytes if end >= self.end_offset else self.batch_of(end)
         position = self.batch_of(start)
