@@ -1,5 +1,7 @@
-"""Typed administration over the client: topics and configs."""
+"""Typed administration of any Kafka-compatible cluster: ``Admin`` blocks, ``AsyncAdmin`` awaits."""
 
+from leaselog.admin.async_admin import AsyncAdmin
+from leaselog.admin.blocking_admin import Admin
 from leaselog.admin.configs import (
     ConfigEntry,
     ConfigSource,
@@ -10,32 +12,78 @@ from leaselog.admin.configs import (
     configured_names,
     describe_configs,
 )
+from leaselog.admin.groups import (
+    GroupDescription,
+    GroupListing,
+    GroupState,
+    GroupType,
+    MemberDescription,
+    delete_groups,
+    describe_groups,
+    list_groups,
+)
+from leaselog.admin.nodes import ClusterDescription, describe_cluster
+from leaselog.admin.outcome import Outcomes, SomeFailed, settle
+from leaselog.admin.records import HIGH_WATERMARK, delete_records
+from leaselog.admin.share_groups import (
+    ShareOffset,
+    alter_share_group_offsets,
+    delete_share_group_offsets,
+    list_share_group_offsets,
+)
 from leaselog.admin.topics import (
+    NewPartitions,
     NewTopic,
     PartitionDescription,
     TopicDescription,
-    add_partitions,
-    create_topic,
-    delete_topic,
+    TopicListing,
+    create_partitions,
+    create_topics,
+    delete_topics,
     describe_topics,
+    list_topics,
     topic_id_text,
 )
 
 __all__ = [
+    "HIGH_WATERMARK",
+    "Admin",
+    "AsyncAdmin",
+    "ClusterDescription",
     "ConfigEntry",
     "ConfigSource",
+    "GroupDescription",
+    "GroupListing",
+    "GroupState",
+    "GroupType",
+    "MemberDescription",
+    "NewPartitions",
     "NewTopic",
+    "Outcomes",
     "PartitionDescription",
     "Resource",
     "ResourceType",
+    "ShareOffset",
+    "SomeFailed",
     "Synonym",
     "TopicDescription",
-    "add_partitions",
+    "TopicListing",
     "alter_configs",
+    "alter_share_group_offsets",
     "configured_names",
-    "create_topic",
-    "delete_topic",
+    "create_partitions",
+    "create_topics",
+    "delete_groups",
+    "delete_records",
+    "delete_share_group_offsets",
+    "delete_topics",
+    "describe_cluster",
     "describe_configs",
+    "describe_groups",
     "describe_topics",
+    "list_groups",
+    "list_share_group_offsets",
+    "list_topics",
+    "settle",
     "topic_id_text",
 ]

@@ -1,12 +1,13 @@
-"""Topics: made, grown, deleted and described. Refusals of the broker are raised as ``BrokerError``."""
+"""Topics: listed, made, grown, deleted and described."""
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from leaselog.admin.outcome import Outcomes, outcome, try_each
 from leaselog.client import BrokerError, Cluster, UnsupportedVersion, raise_for
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.create_partitions import (
@@ -31,17 +32,21 @@ from leaselog.wire.messages.describe_topic_partitions import (
 )
 
 __all__ = [
+    "NewPartitions",
     "NewTopic",
     "PartitionDescription",
     "TopicDescription",
-    "add_partitions",
-    "create_topic",
-    "delete_topic",
+    "TopicListing",
+    "create_partitions",
+    "create_topics",
+    "delete_topics",
     "describe_topics",
+    "list_topics",
     "topic_id_text",
 ]
 
 BROKER_DEFAULT = -1
+_CONTROLLER_TROUBLE = frozenset({ErrorCode.NOT_CONTROLLER, ErrorCode.THROTTLING_QUOTA_EXCEEDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,21 @@ class NewTopic:
     replication_factor: int = BROKER_DEFAULT
     configs: Mapping[str, str] = field(default_factory=dict)
     assignments: Sequence[Sequence[int]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """How many partitions a topic shall have in all; ``assignments`` places the new ones."""
+
+    total: int
+    assignments: Sequence[Sequence[int]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicListing:
+    name: str
+    topic_id: UUID
+    is_internal: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +104,31 @@ def topic_id_text(topic_id: UUID) -> str:
     return urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
 
 
-async def create_topic(cluster: Cluster, topic: NewTopic) -> None:
-    answer = await cluster.request(
-        CreateTopicsRequest(topics=[_creatable(topic)], timeout_ms=cluster.request_timeout_ms),
-        CreateTopicsResponse,
-    )
-    for result in answer.topics:
-        raise_for(result.error_code, result.error_message)
+async def list_topics(cluster: Cluster, *, internal: bool = False) -> list[TopicListing]:
+    """The topics by name, without the broker's own unless ``internal``."""
+    found = (await cluster.retrying(cluster.fetch_topology)).topics
+    listed = [TopicListing(info.name, info.topic_id, info.is_internal) for info in found.values()]
+    return sorted((t for t in listed if internal or not t.is_internal), key=lambda t: t.name)
+
+
+async def create_topics(
+    cluster: Cluster, topics: Iterable[NewTopic], *, validate_only: bool = False
+) -> Outcomes[str, None]:
+    """Make topics, or (``validate_only``) see whether they could be made."""
+    new = {topic.name: topic for topic in topics}
+
+    async def attempt(names: Sequence[str]) -> Outcomes[str, None]:
+        answer = await cluster.request(
+            CreateTopicsRequest(
+                topics=[_creatable(new[name]) for name in names],
+                timeout_ms=cluster.request_timeout_ms,
+                validate_only=validate_only,
+            ),
+            CreateTopicsResponse,
+        )
+        return {t.name: outcome(t.error_code, t.error_message, None) for t in answer.topics}
+
+    return await try_each(cluster, new, attempt, passing=_CONTROLLER_TROUBLE)
 
 
 def _creatable(topic: NewTopic) -> CreatableTopic:
@@ -107,33 +145,44 @@ def _creatable(topic: NewTopic) -> CreatableTopic:
     )
 
 
-async def add_partitions(
-    cluster: Cluster, name: str, count: int, assignments: Sequence[Sequence[int]] | None = None
-) -> None:
-    """Let the topic have ``count`` partitions; ``assignments`` places the new ones."""
+async def create_partitions(cluster: Cluster, topics: Mapping[str, NewPartitions]) -> Outcomes[str, None]:
+    """Let topics have more partitions."""
+
+    async def attempt(names: Sequence[str]) -> Outcomes[str, None]:
+        answer = await cluster.request(
+            CreatePartitionsRequest(
+                topics=[_grown(name, topics[name]) for name in names], timeout_ms=cluster.request_timeout_ms
+            ),
+            CreatePartitionsResponse,
+        )
+        return {t.name: outcome(t.error_code, t.error_message, None) for t in answer.results}
+
+    return await try_each(cluster, topics, attempt, passing=_CONTROLLER_TROUBLE)
+
+
+def _grown(name: str, new: NewPartitions) -> CreatePartitionsTopic:
     placed = None
-    if assignments is not None:
-        placed = [CreatePartitionsAssignment(broker_ids=list(replicas)) for replicas in assignments]
-    answer = await cluster.request(
-        CreatePartitionsRequest(
-            topics=[CreatePartitionsTopic(name=name, count=count, assignments=placed)],
-            timeout_ms=cluster.request_timeout_ms,
-        ),
-        CreatePartitionsResponse,
-    )
-    for result in answer.results:
-        raise_for(result.error_code, result.error_message)
+    if new.assignments is not None:
+        placed = [CreatePartitionsAssignment(broker_ids=list(replicas)) for replicas in new.assignments]
+    return CreatePartitionsTopic(name=name, count=new.total, assignments=placed)
 
 
-async def delete_topic(cluster: Cluster, name: str) -> None:
-    answer = await cluster.request(
-        DeleteTopicsRequest(
-            topics=[DeleteTopicState(name=name)], topic_names=[name], timeout_ms=cluster.request_timeout_ms
-        ),
-        DeleteTopicsResponse,
-    )
-    for result in answer.responses:
-        raise_for(result.error_code, result.error_message or f"Topic '{name}'")
+async def delete_topics(cluster: Cluster, names: Iterable[str]) -> Outcomes[str, None]:
+    async def attempt(wanted: Sequence[str]) -> Outcomes[str, None]:
+        answer = await cluster.request(
+            DeleteTopicsRequest(
+                topics=[DeleteTopicState(name=name) for name in wanted],
+                topic_names=wanted,
+                timeout_ms=cluster.request_timeout_ms,
+            ),
+            DeleteTopicsResponse,
+        )
+        return {
+            t.name or "": outcome(t.error_code, t.error_message or f"Topic '{t.name}'", None)
+            for t in answer.responses
+        }
+
+    return await try_each(cluster, names, attempt, passing=_CONTROLLER_TROUBLE)
 
 
 async def describe_topics(cluster: Cluster, names: Sequence[str]) -> list[TopicDescription]:

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from leaselog.admin import NewTopic, create_topic
+from leaselog.admin import NewTopic, create_topics, settle
 from leaselog.cli.arguments import CommandFailed, positive
 from leaselog.cli.output import Progress, print_json, print_table
 from leaselog.client import (
@@ -153,7 +153,7 @@ async def _demo(home: Path, args: argparse.Namespace) -> int:
 
 async def _exercise(broker: _Broker, records: int) -> _Outcome:
     async with Cluster(broker.address) as cluster:
-        await create_topic(cluster, NewTopic(TOPIC, PARTITIONS))
+        settle(await create_topics(cluster, [NewTopic(TOPIC, PARTITIONS)]))
         began = time.monotonic()
         producing = _Production(broker, records)
         produced = await producing.run(cluster)

@@ -10,16 +10,18 @@ from typing import Any
 from leaselog.admin import (
     ConfigEntry,
     ConfigSource,
+    NewPartitions,
     NewTopic,
     PartitionDescription,
     Resource,
     ResourceType,
     TopicDescription,
-    add_partitions,
-    create_topic,
-    delete_topic,
+    create_partitions,
+    create_topics,
+    delete_topics,
     describe_configs,
     describe_topics,
+    settle,
     topic_id_text,
 )
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, key_values, positive
@@ -123,7 +125,7 @@ async def _create(cluster: Cluster, args: argparse.Namespace) -> None:
         _assignments(args.replica_assignment),
     )
     try:
-        await create_topic(cluster, topic)
+        settle(await create_topics(cluster, [topic]))
     except BrokerError as failed:
         if failed.code != ErrorCode.TOPIC_ALREADY_EXISTS or not args.if_not_exists:
             raise
@@ -156,12 +158,13 @@ async def _alter(cluster: Cluster, args: argparse.Namespace) -> None:
     placed = _assignments(args.replica_assignment)
     for topic in await _matching(cluster, args):
         existing = len(topic.partitions)
-        await add_partitions(cluster, topic.name, args.partitions, placed[existing:] if placed else None)
+        new = NewPartitions(args.partitions, placed[existing:] if placed else None)
+        settle(await create_partitions(cluster, {topic.name: new}))
 
 
 async def _delete(cluster: Cluster, args: argparse.Namespace) -> None:
     for topic in await _matching(cluster, args):
-        await delete_topic(cluster, topic.name)
+        settle(await delete_topics(cluster, [topic.name]))
 
 
 async def _list(cluster: Cluster, args: argparse.Namespace) -> None:

@@ -3,6 +3,7 @@
 It knows nothing of leaselog's own broker: the wire protocol is the boundary.
 """
 
+from leaselog.client import kafka_errors
 from leaselog.client.accumulator import BatchLimits
 from leaselog.client.cluster import Cluster
 from leaselog.client.connection import Connection
@@ -50,6 +51,7 @@ __all__ = [
     "Topology",
     "Unreachable",
     "UnsupportedVersion",
+    "kafka_errors",
     "list_offsets",
     "murmur2",
     "parse_bootstrap",

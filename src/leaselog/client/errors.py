@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from leaselog.model import ErrorCode
 
 __all__ = [
@@ -75,7 +77,23 @@ class UnsupportedVersion(ClientError):
 
 
 class BrokerError(ClientError):
-    """The broker's answer is an error: Kafka's code, and its words if it has any."""
+    """The broker's answer is an error: Kafka's code, and its words if it has any.
+
+    Made as the class of its code in ``kafka_errors`` where there is one, under the name that Kafka gives it.
+    """
+
+    _named: ClassVar[dict[int, type[BrokerError]]] = {}
+    code: ErrorCode
+    message: str | None
+
+    def __init_subclass__(cls, *, code: ErrorCode | None = None) -> None:
+        super().__init_subclass__()
+        if code is not None:
+            BrokerError._named[code] = cls
+
+    def __new__(cls, code: int, message: str | None = None) -> BrokerError:
+        made = BrokerError._named.get(code, cls) if cls is BrokerError else cls
+        return super().__new__(made, code, message)
 
     def __init__(self, code: int, message: str | None = None) -> None:
         self.code = known_code(code)
@@ -83,6 +101,9 @@ class BrokerError(ClientError):
         self.is_retriable = is_retriable(self.code)
         name = self.code.name
         super().__init__(f"{name}: {message}" if message else name)
+
+    def __reduce__(self) -> tuple[type[BrokerError], tuple[int, str | None]]:
+        return BrokerError, (self.code, self.message)  # an exception copies itself from its text else
 
 
 def is_retriable(code: int) -> bool:

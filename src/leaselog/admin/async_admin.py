@@ -1,0 +1,157 @@
+"""Administration of a cluster with asyncio: every call of this room as a method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+
+from leaselog.admin import configs, groups, nodes, records, share_groups, topics
+from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
+from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
+from leaselog.admin.nodes import ClusterDescription
+from leaselog.admin.outcome import settle
+from leaselog.admin.share_groups import ShareOffset
+from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
+from leaselog.client import BrokerError, Cluster, list_offsets
+from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.model import TopicPartition
+
+__all__ = ["AsyncAdmin"]
+
+
+class AsyncAdmin:
+    """Use as ``async with AsyncAdmin("host:9092") as admin``. ``Admin`` has the same methods and blocks.
+
+    Errors are exceptions named as Kafka's, in ``leaselog.client.kafka_errors``: ``GroupNotEmptyException``, …
+    A call about one thing raises that thing's error, a call about several raises ``SomeFailed``. What may pass
+    by itself (a coordinator that loads or moves, a broker that restarts) is tried again for ``api_timeout_ms``;
+    a request that was tried again because its connection was lost may find its own work done.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        client_id: str = "leaselog-admin",
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+        api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
+    ) -> None:
+        self._cluster = Cluster(
+            bootstrap_servers,
+            client_id=client_id,
+            request_timeout_ms=request_timeout_ms,
+            api_timeout_ms=api_timeout_ms,
+        )
+
+    @classmethod
+    def over(cls, cluster: Cluster) -> AsyncAdmin:
+        """One that shares a cluster's connections, and closes them."""
+        made = cls.__new__(cls)
+        made._cluster = cluster
+        return made
+
+    async def __aenter__(self) -> AsyncAdmin:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._cluster.close()
+
+    # the cluster
+
+    async def describe_cluster(self) -> ClusterDescription:
+        return await nodes.describe_cluster(self._cluster)
+
+    # topics
+
+    async def list_topics(self, *, internal: bool = False) -> list[TopicListing]:
+        """The topics by name, without the broker's own unless ``internal``."""
+        return await topics.list_topics(self._cluster, internal=internal)
+
+    async def create_topics(self, new: Iterable[NewTopic], *, validate_only: bool = False) -> None:
+        settle(await topics.create_topics(self._cluster, new, validate_only=validate_only))
+
+    async def create_partitions(self, new: Mapping[str, NewPartitions]) -> None:
+        settle(await topics.create_partitions(self._cluster, new))
+
+    async def delete_topics(self, names: Iterable[str]) -> None:
+        settle(await topics.delete_topics(self._cluster, names))
+
+    async def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
+        """Those of the topics that exist, with their partitions."""
+        found = await self._cluster.retrying(lambda: topics.describe_topics(self._cluster, names))
+        return {topic.name: topic for topic in found}
+
+    # configs
+
+    async def describe_configs(
+        self, resources: Sequence[Resource], *, synonyms: bool = False
+    ) -> dict[Resource, list[ConfigEntry]]:
+        """Every config of topics, brokers, groups, …; where its value comes from too, with ``synonyms``."""
+        return await self._cluster.retrying(
+            lambda: configs.describe_configs(self._cluster, resources, synonyms=synonyms)
+        )
+
+    async def alter_configs(
+        self, resource: Resource, *, put: Mapping[str, str] | None = None, delete: Iterable[str] = ()
+    ) -> None:
+        """Set and unset configs of one resource, all of them or none; the others stay as they are."""
+        unset = list(delete)
+        await self._cluster.retrying(
+            lambda: configs.alter_configs(self._cluster, resource, put=put or {}, delete=unset)
+        )
+
+    async def list_config_resources(self, type: ResourceType) -> list[str]:
+        """The names of the resources of a type that have configs, sorted."""
+        return await self._cluster.retrying(lambda: configs.configured_names(self._cluster, type))
+
+    # groups of every kind
+
+    async def list_groups(
+        self, *, states: Iterable[GroupState] = (), types: Iterable[GroupType] = ()
+    ) -> list[GroupListing]:
+        """The groups of all nodes, sorted by id; all states and types unless some are named."""
+        return await groups.list_groups(self._cluster, states=states, types=types)
+
+    async def describe_groups(
+        self, group_ids: Iterable[str], *, type: GroupType | None = None
+    ) -> dict[str, GroupDescription]:
+        """State, members and assignments. A group of another ``type`` than the one asked for is not found."""
+        return settle(await groups.describe_groups(self._cluster, group_ids, type=type))
+
+    async def delete_groups(self, group_ids: Iterable[str]) -> None:
+        """Delete groups of any kind that have no members."""
+        settle(await groups.delete_groups(self._cluster, group_ids))
+
+    # offsets of share groups
+
+    async def list_share_group_offsets(
+        self, groups: Mapping[str, Iterable[TopicPartition] | None]
+    ) -> dict[str, dict[TopicPartition, ShareOffset | BrokerError | None]]:
+        """The offsets of each group at these partitions, or (None) wherever it has any.
+
+        A partition that was asked for and has no state is None, one that cannot be told now is its error.
+        """
+        return settle(await share_groups.list_share_group_offsets(self._cluster, groups))
+
+    async def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        """Let a group without members begin at these offsets; it is made if it is not there."""
+        settle(await share_groups.alter_share_group_offsets(self._cluster, group_id, offsets))
+
+    async def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
+        """Forget how far a group without members has come in these topics."""
+        settle(await share_groups.delete_share_group_offsets(self._cluster, group_id, topics))
+
+    # records
+
+    async def list_offsets(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """The first offset of each partition at or after a timestamp (``EARLIEST`` and ``LATEST`` are some too)."""
+        return await list_offsets(self._cluster, timestamps)
+
+    async def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Delete what lies before these offsets (-1: everything); the offsets that partitions begin at now."""
+        return settle(await records.delete_records(self._cluster, before))

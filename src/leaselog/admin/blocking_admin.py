@@ -1,0 +1,125 @@
+"""Administration of a cluster, blocking: ``AsyncAdmin`` on a loop of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
+
+from leaselog.admin.async_admin import AsyncAdmin
+from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
+from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
+from leaselog.admin.loop_thread import LoopThread
+from leaselog.admin.nodes import ClusterDescription
+from leaselog.admin.share_groups import ShareOffset
+from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
+from leaselog.client import BrokerError
+from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.model import TopicPartition
+
+__all__ = ["Admin"]
+
+
+class Admin:
+    """Use as ``with Admin("host:9092") as admin``, from any thread. The methods are those of ``AsyncAdmin``."""
+
+    def __init__(
+        self,
+        bootstrap_servers: str,
+        *,
+        client_id: str = "leaselog-admin",
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+        api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
+    ) -> None:
+        self._admin = AsyncAdmin(
+            bootstrap_servers,
+            client_id=client_id,
+            request_timeout_ms=request_timeout_ms,
+            api_timeout_ms=api_timeout_ms,
+        )
+        self._loop = LoopThread("leaselog-admin")
+
+    def __enter__(self) -> Admin:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if not self._loop.is_closed:
+            self._loop.run(self._admin.close())
+            self._loop.close()
+
+    # the cluster
+
+    def describe_cluster(self) -> ClusterDescription:
+        return self._loop.run(self._admin.describe_cluster())
+
+    # topics
+
+    def list_topics(self, *, internal: bool = False) -> list[TopicListing]:
+        return self._loop.run(self._admin.list_topics(internal=internal))
+
+    def create_topics(self, new: Iterable[NewTopic], *, validate_only: bool = False) -> None:
+        self._loop.run(self._admin.create_topics(new, validate_only=validate_only))
+
+    def create_partitions(self, new: Mapping[str, NewPartitions]) -> None:
+        self._loop.run(self._admin.create_partitions(new))
+
+    def delete_topics(self, names: Iterable[str]) -> None:
+        self._loop.run(self._admin.delete_topics(names))
+
+    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription]:
+        return self._loop.run(self._admin.describe_topics(names))
+
+    # configs
+
+    def describe_configs(
+        self, resources: Sequence[Resource], *, synonyms: bool = False
+    ) -> dict[Resource, list[ConfigEntry]]:
+        return self._loop.run(self._admin.describe_configs(resources, synonyms=synonyms))
+
+    def alter_configs(
+        self, resource: Resource, *, put: Mapping[str, str] | None = None, delete: Iterable[str] = ()
+    ) -> None:
+        self._loop.run(self._admin.alter_configs(resource, put=put, delete=delete))
+
+    def list_config_resources(self, type: ResourceType) -> list[str]:
+        return self._loop.run(self._admin.list_config_resources(type))
+
+    # groups of every kind
+
+    def list_groups(
+        self, *, states: Iterable[GroupState] = (), types: Iterable[GroupType] = ()
+    ) -> list[GroupListing]:
+        return self._loop.run(self._admin.list_groups(states=states, types=types))
+
+    def describe_groups(
+        self, group_ids: Iterable[str], *, type: GroupType | None = None
+    ) -> dict[str, GroupDescription]:
+        return self._loop.run(self._admin.describe_groups(group_ids, type=type))
+
+    def delete_groups(self, group_ids: Iterable[str]) -> None:
+        self._loop.run(self._admin.delete_groups(group_ids))
+
+    # offsets of share groups
+
+    def list_share_group_offsets(
+        self, groups: Mapping[str, Iterable[TopicPartition] | None]
+    ) -> dict[str, dict[TopicPartition, ShareOffset | BrokerError | None]]:
+        return self._loop.run(self._admin.list_share_group_offsets(groups))
+
+    def alter_share_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self._loop.run(self._admin.alter_share_group_offsets(group_id, offsets))
+
+    def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
+        self._loop.run(self._admin.delete_share_group_offsets(group_id, topics))
+
+    # records
+
+    def list_offsets(self, timestamps: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return self._loop.run(self._admin.list_offsets(timestamps))
+
+    def delete_records(self, before: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return self._loop.run(self._admin.delete_records(before))
