@@ -251,8 +251,22 @@ def test_closing_gives_back_what_was_not_acknowledged(broker, fresh) -> None:
     first.close()
     with closing(explicit(broker, group, topic)) as second:
         again = take(second, 6, second.acknowledge)
-        assert [m.offset() for m in again] == list(range(4, 10))
+        assert [(m.offset(), m.delivery_count()) for m in again] == [(o, 2) for o in range(4, 10)]
         commit(second)
+
+
+def test_a_record_whose_consumers_go_away_again_and_again_is_archived(broker, fresh) -> None:
+    topic = create_topic(broker, fresh("topic"))
+    group = set_group(broker, fresh("group"), share_delivery_count_limit="2")
+    produce(broker, topic, numbered(1))
+    for delivery in (1, 2):
+        with closing(explicit(broker, group, topic)) as consumer:
+            assert [m.delivery_count() for m in take(consumer, 1)] == [delivery]
+    produce(broker, topic, numbered(1))
+    with closing(explicit(broker, group, topic)) as consumer:
+        after = take(consumer, 1, consumer.acknowledge)
+        assert [(m.offset(), m.delivery_count()) for m in after] == [(1, 1)]
+        commit(consumer)
 
 
 @pytest.mark.parametrize("end", ["stop", "kill"])

@@ -198,7 +198,7 @@ class ShareMachine(RuleBasedStateMachine):
     def session_ends(self, data: st.DataObject) -> None:
         member = data.draw(MEMBERS)
         _, written = self.do(ReleaseMember(member))
-        self.expect(self.oracle.release(member), written)
+        self.expect(self.oracle.release(member, self.token(written)), written)
         self.settle_down()
         held = [r for r in self.oracle.records.values() if r.owner == member]
         assert all(record.write is not None for record in held)

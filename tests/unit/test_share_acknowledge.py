@@ -299,25 +299,57 @@ def test_a_log_start_inside_waiting_records_leaves_the_rest_to_be_fetched() -> N
 # a session ends
 
 
-def test_a_session_end_takes_the_delivery_back() -> None:
+def test_a_session_end_releases_what_the_member_holds_and_the_delivery_counts() -> None:
     d = Driver()
     d.acquire(A, (0, 3))
     d.settle(A, (0, 1, RELEASE))
     d.acquire(B, (0, 3), fetch_offset=0)
     d.handle(ReleaseMember(A))
-    assert d.states == [(0, 1, "acquired", 2), (1, 3, "available", 0)]
-    assert said(d.writes[0]) == [(1, 2, 0, 0)]
+    assert said(d.writes[0]) == [(1, 2, 0, 1)]
+    assert d.acquire(B, (0, 3), fetch_offset=1) == [], "the write first"
+    d.persist()
     assert WakeFetchers() in d.effects
-    assert d.acquire(B, (0, 3)) == [(1, 3, 1)]
+    assert d.states == [(0, 1, "acquired", 2), (1, 3, "available", 1)]
+    assert d.acquire(B, (0, 3)) == [(1, 3, 2)]
 
 
-def test_a_session_end_never_archives() -> None:
+def test_a_session_end_archives_what_has_used_up_its_deliveries() -> None:
     d = Driver(limit=2)
     d.acquire(A, (0, 1))
     d.settle(A, (0, 1, RELEASE))
-    d.acquire(A, (0, 1))
+    assert d.acquire(A, (0, 2)) == [(0, 1, 2), (1, 2, 1)]
     d.handle(ReleaseMember(A))
-    assert d.states == [(0, 1, "available", 1)]
+    assert said(d.writes[0]) == [(0, 0, 4, 2), (1, 1, 0, 1)]
+    d.persist()
+    assert (d.window, d.states) == ((1, 2), [(1, 2, "available", 1)])
+
+
+def test_sessions_that_end_again_and_again_cannot_deliver_a_record_for_ever() -> None:
+    d = Driver(limit=5)
+    for delivery in range(1, 6):
+        assert d.acquire(A, (7, 8)) == [(7, 8, delivery)]
+        d.handle(ReleaseMember(A))
+        d.persist()
+    assert d.window == (8, 8)
+
+
+def test_a_session_end_that_cannot_be_written_leaves_the_leases_to_their_deadline() -> None:
+    d = Driver()
+    d.acquire(A, (0, 3))
+    d.handle(ReleaseMember(A))
+    d.persist(ok=False)
+    assert d.states == [(0, 3, "acquired", 1)]
+    d.pass_ms(LOCK_MS)
+    assert d.states == [(0, 3, "available", 1)]
+
+
+def test_a_lease_that_runs_out_while_its_release_fails_is_over() -> None:
+    d = Driver()
+    d.acquire(A, (0, 3))
+    d.handle(ReleaseMember(A))
+    d.now_ms += LOCK_MS
+    d.persist(ok=False)
+    assert d.states == [(0, 3, "available", 1)]
 
 
 def test_a_session_end_leaves_acknowledgements_in_flight_alone() -> None:
@@ -326,7 +358,7 @@ def test_a_session_end_leaves_acknowledgements_in_flight_alone() -> None:
     d.acknowledge(A, (0, 2, ACCEPT))
     d.handle(ReleaseMember(A))
     d.persist()
-    assert d.states == [(2, 3, "available", 0)]
+    assert d.states == [(2, 3, "available", 1)]
 
 
 # lag

@@ -285,7 +285,7 @@ class SharePartitionOwner:
             report(answer if isinstance(answer, Refused) else None)
 
     def release(self, member: MemberId) -> None:
-        """The member's share session is over: what it holds is as if it had never been delivered."""
+        """The member's share session is over: what it holds is released, by and by."""
         if self.machine is not None and not self.is_over:
             self._handle(ReleaseMember(member))
 

@@ -96,7 +96,11 @@ class Acknowledge:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseMember:
-    """The member's share session ended: what it holds is available again as if it had never been delivered."""
+    """The member's share session ended: what it holds is released, as if it had asked for that itself.
+
+    So the delivery counts, and a record that has used up its deliveries is archived (Apache Kafka from 4.3 on; 4.2 gave
+    the delivery back, and such a record could be delivered for ever). What the member has acknowledged stays so.
+    """
 
     member: MemberId
 

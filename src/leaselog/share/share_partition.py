@@ -5,10 +5,10 @@ acknowledgement stay leased, marked with the write's token, until ``Persisted`` 
 written, or are leased again, or, when the lease ended meanwhile, available. Until a write about a record has ended,
 the start offset does not pass it.
 
-Leases end by the clock alone: every command first looks at what has ended by ``now_ms``. A session's end, a lease's
-end and what is found missing in the log stand even if writing them fails, as in Apache Kafka; an acknowledgement
-does not. Records below the start offset are forgotten at once, leased or not: acknowledging them succeeds and
-changes nothing.
+Leases end by the clock alone: every command first looks at what has ended by ``now_ms``. A lease's end and what is
+found missing in the log stand even if writing them fails, as in Apache Kafka; an acknowledgement does not, nor does a
+session's end, which is an acknowledgement that releases all that the member holds. Records below the start offset are
+forgotten at once, leased or not: acknowledging them succeeds and changes nothing.
 """
 
 from __future__ import annotations
@@ -393,20 +393,22 @@ class SharePartition:
         self.counters.lock_timeouts += _record_count(ended)
 
     def _release_member(self, member: MemberId) -> None:
-        """The delivery is taken back, count and all: the member's end is not the record's fault."""
+        """The delivery counts, as with any other release: a record that brings its consumers down ends one day."""
         left = self._window.held_by(member)
         if not left:
             return
+        token = self._token()
+        release = _mark(AcknowledgeType.RELEASE, token, self.limits.delivery_count_limit)
         released: list[Run] = []
         for low, high, cell in self._window.runs(self.start, self.end):
             if cell.holder == member:
                 left -= high - low
                 if cell.write is None:
-                    released += self._window.rewrite(low, high, _taken_back)
+                    released += self._window.rewrite(low, high, release)
                 if not left:
                     break
         self.counters.released_by_session += _record_count(released)
-        self._write(self._token(), released)
+        self._write(token, released)
 
 
 def _mark(kind: AcknowledgeType, token: WriteToken, limit: int) -> Callable[[Cell], Cell]:
@@ -435,10 +437,6 @@ def _missing(cell: Cell) -> Cell:
 
 def _archived(cell: Cell, token: WriteToken) -> Cell:
     return Cell(RecordState.ARCHIVED, cell.delivery_count + 1, write=token)
-
-
-def _taken_back(cell: Cell) -> Cell:
-    return Cell(RecordState.AVAILABLE, cell.delivery_count - 1)
 
 
 def _joined(runs: list[Run]) -> list[Run]:

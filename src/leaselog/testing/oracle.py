@@ -123,10 +123,9 @@ class Oracle:
                     ended.add(offset)
         return self._end_leases(ended, retry)
 
-    def release(self, member: MemberId) -> Written:
-        mine = {o: r for o, r in self.records.items() if r.owner == member and r.write is None}
-        self.records |= {offset: Record(AVAILABLE, record.count - 1) for offset, record in mine.items()}
-        return {offset: (AVAILABLE, record.count - 1) for offset, record in mine.items()}
+    def release(self, member: MemberId, token: int) -> Written:
+        mine = [o for o, r in self.records.items() if r.owner == member and r.write is None]
+        return self.acknowledge(dict.fromkeys(mine, AcknowledgeType.RELEASE), token, 0)
 
     def move_log_start(self, log_start: int) -> None:
         self.start, self.end = max(self.start, log_start), max(self.end, log_start)

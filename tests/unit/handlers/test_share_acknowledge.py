@@ -243,7 +243,7 @@ def test_closing_the_session_applies_acknowledgements_and_gives_back_the_rest() 
         async with a_group() as group:
             member = await holding(group)
             assert codes(await member.acknowledge({0: [(0, 4, [ACCEPT])]}, epoch=-1)) == {0: 0}
-            assert await next_ranges(group) == [(5, 9, 1)]
+            assert await next_ranges(group) == [(5, 9, 2)]
             again = await member.acknowledge({0: [(5, 5, [ACCEPT])]}, epoch=-1)
             assert again.error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
 

@@ -575,8 +575,7 @@ def test_closing_the_session_with_a_fetch_applies_acknowledgements_and_gives_bac
             closed = await a.fetch(epoch=-1, acks={0: [(0, 3, [ACCEPT])]})
             assert acknowledge_codes(closed) == {0: 0}
             assert ranges(closed) == []
-            # as if they had never been delivered
-            assert ranges(await b.fetch()) == [(4, 9, 1)]
+            assert ranges(await b.fetch()) == [(4, 9, 2)]
             assert (await a.fetch(epoch=1)).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
 
     run(story())
@@ -592,7 +591,7 @@ def test_a_connection_that_closes_takes_its_session_along() -> None:
             waiting = asyncio.ensure_future(b.fetch(max_wait_ms=60_000))
             assert not await settled(waiting)
             a.disconnect()
-            assert ranges(await waiting) == [(0, 9, 1)]
+            assert ranges(await waiting) == [(0, 9, 2)]
             assert (await a.fetch()).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
 
     run(story())
@@ -623,7 +622,7 @@ def test_without_sessions_a_group_is_forgotten_and_read_anew() -> None:
             assert list(group.box.broker.shares.owners()) == []
             # read behind what the old owner is still writing
             again = await group.member("b", connection=2).fetch(max_wait_ms=60_000)
-            assert ranges(again) == [(0, 1, 1)]
+            assert ranges(again) == [(0, 1, 2)]
 
     run(story())
 
@@ -641,10 +640,11 @@ def test_forgotten_partitions_are_fetched_no_more_and_keep_their_leases() -> Non
             assert partition_of(answer, 0) is None
             assert ranges(answer, 1) == [(2, 3, 1)]
             await a.fetch(epoch=-1)
-            after = await b.fetch(partitions=(0, 1))
             # 0 and 1 of the forgotten partition stay leased until their time is up
-            assert ranges(after, 0) == [(2, 3, 1)]
-            assert ranges(after, 1) == [(0, 3, 1)]
+            assert ranges(await b.fetch(partitions=(0, 1)), 0) == [(2, 3, 1)]
+            after = await b.fetch(max_wait_ms=60_000)
+            assert partition_of(after, 0) is None
+            assert ranges(after, 1) == [(0, 3, 2)]
 
     run(story())
 
