@@ -217,6 +217,7 @@ def test_dying_while_a_new_topic_gets_its_first_records_leaves_a_topic_that_work
             assert log.end_offset >= story.acknowledged, f"replay with seed={seed} cut_at={cut_at}"
             story.append(log, 1, 10)
             story.sync(log)
+            assert log.end_offset_for_epoch(0) == (0, log.end_offset)
             held = contents(log)
             disk.crash(seed)
             assert contents(_open_partition(disk, i)) == held

@@ -483,7 +483,37 @@ def test_the_first_append_makes_the_directory_and_its_name_durable() -> None:
     assert "partition.metadata" in files.names("data/t-0")
     job = log.pending_sync()
     assert job is not None
-    assert {"data", "data/t-0"} <= set(job.directories)
+    assert {"data", "data/t-0"} == set(job.directories)
+
+
+def test_what_recovery_can_make_anew_is_synced_with_a_sealed_segment_and_not_before() -> None:
+    files = MemoryFiles()
+    log = open_log(files, durability="fsync", segment_bytes=200)
+    append(log, b"x" * 60)
+    job = log.pending_sync()
+    assert job is not None
+    assert job.paths == ()
+    log.synced(job)
+    append(log, b"x" * 60)
+    job = log.pending_sync()
+    assert job is not None
+    assert set(job.paths) == {"data/t-0/partition.metadata", "data/t-0/leader-epoch-checkpoint"}
+
+
+@pytest.mark.parametrize("name", ["partition.metadata", "leader-epoch-checkpoint"])
+@pytest.mark.parametrize("left", [None, b"", b"0\n1\n0"])
+def test_a_first_file_that_a_power_cut_took_is_made_anew(name: str, left: bytes | None) -> None:
+    files = MemoryFiles()
+    log = open_log(files)
+    append(log, b"x", epoch=3)
+    files.remove(f"data/t-0/{name}")
+    if left is not None:
+        files.open(f"data/t-0/{name}", writable=True, create=True).write_at(0, left)
+    again = open_log(files, clean=False)
+    assert offsets(again.read(0, 1000)) == [0]
+    assert again.end_offset_for_epoch(3) == (3, 1)
+    again.close()
+    assert open_log(files).end_offset_for_epoch(3) == (3, 1)
 
 
 def test_a_log_that_begins_late_and_has_no_directory_begins_there_again() -> None:

@@ -84,9 +84,17 @@ class GroupCoordinator:
 
     async def ask_any(self, group_id: GroupId, make: Callable[[Token], GroupCommand]) -> Answer:
         """Like ``ask``, for who can do with several kinds of answer."""
+        return await self.tell(group_id, make)
+
+    def tell(self, group_id: GroupId, make: Callable[[Token], GroupCommand]) -> asyncio.Future[Answer]:
+        """Decided when this returns: whatever is asked next of the group builds on it, and is answered no earlier."""
         count = self._partition_count()
         owner = self._owner(coordinator_partition(group_id, count)) if count else None
-        return NOT_HERE if owner is None else await owner.ask(make)
+        if owner is not None:
+            return owner.ask(make)
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        answer.set_result(NOT_HERE)
+        return answer
 
     async def list_groups(
         self, states: frozenset[str], types: frozenset[str]

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.group_commands import DeleteGroup, Done
+from leaselog.coordination.group_commands import Answer, DeleteGroup, Done
 from leaselog.coordination.share_group_commands import (
     AlterShareOffsets,
     DeleteShareOffsets,
@@ -132,7 +132,8 @@ class ShareGroups:
 
     async def _initialize_all(self, group_id: GroupId, places: Places, state_epoch: int) -> None:
         wanted = [(topic, i) for topic, partitions in places.items() for i in sorted(partitions)]
-        outcomes = await self._initialize(group_id, dict.fromkeys(wanted, -1), state_epoch)
+        # Nobody waits for the group to have written the outcome down: the heartbeats that build on it do.
+        outcomes, _ = await self._initialize(group_id, dict.fromkeys(wanted, -1), state_epoch)
         refused = {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Refused)}
         if refused:
             (topic, partition), why = next(iter(refused.items()))
@@ -147,8 +148,8 @@ class ShareGroups:
 
     async def _initialize(
         self, group_id: GroupId, offsets: Mapping[_Place, int], state_epoch: int
-    ) -> dict[_Place, Written | Refused]:
-        """Has the state begin at these offsets, and tells the group."""
+    ) -> tuple[dict[_Place, Written | Refused], asyncio.Future[Answer]]:
+        """Has the state begin at these offsets, and tells the group: what came of it, and the group's answer."""
         outcomes: dict[_Place, Written | Refused] = {}
         for some in _in_pieces(offsets):
             self._broker.shares.forget(group_id, some)
@@ -163,10 +164,10 @@ class ShareGroups:
             outcomes.update(zip(some, answers, strict=True))
         done = _by_topic(place for place, outcome in outcomes.items() if not isinstance(outcome, Refused))
         failed = _by_topic(place for place, outcome in outcomes.items() if isinstance(outcome, Refused))
-        await self._broker.groups.ask(
-            group_id, lambda token: SettleShareStates(token, group_id, done, failed), Done
+        settled = self._broker.groups.tell(
+            group_id, lambda token: SettleShareStates(token, group_id, done, failed)
         )
-        return outcomes
+        return outcomes, settled
 
     # -- administration -------------------------------------------------------------------------------------
 
@@ -217,7 +218,10 @@ class ShareGroups:
             return plan
         places = {place: self._place(place) for place in offsets if place not in plan.unknown}
         wanted = {at: offsets[place] for place, at in places.items() if at is not None}
-        outcomes = await self._initialize(group_id, wanted, plan.state_epoch) if wanted else {}
+        outcomes: Mapping[_Place, Written | Refused] = {}
+        if wanted:
+            outcomes, settled = await self._initialize(group_id, wanted, plan.state_epoch)
+            await settled
         answers: dict[TopicPartition, Refused | None] = {}
         for place in offsets:
             at = places.get(place)

@@ -66,9 +66,10 @@ def _format(lines: Iterable[str]) -> bytes:
 
 def _parse(data: bytes, *, fields: int) -> list[list[str]]:
     lines = data.decode().splitlines()
-    if len(lines) < 2 or lines[0] != "0" or int(lines[1]) != len(lines) - 2:
+    if len(lines) < 2 or lines[0] != "0" or int(lines[1]) != len(lines) - 2 or not data.endswith(b"\n"):
+        # Without the last line's end the number in it may be half of one.
         raise ValueError(
-            f"checkpoint {lines[:2]} with {len(lines)} lines, expected version 0 and the count of the rest"
+            f"checkpoint {lines[:2]} with {len(lines)} lines, expected version 0 and the count of the rest, whole"
         )
     entries = [line.split() for line in lines[2:]]
     if any(len(entry) != fields for entry in entries):

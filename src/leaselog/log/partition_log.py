@@ -218,8 +218,9 @@ class PartitionLog:
             self._assign_epochs(batches.headers)
 
     def _make(self) -> None:
-        for path in make(self._files, self.directory, self._topic_id, self._segments.base_offset):
-            self._unsynced.add(path=path, directory=self.directory)
+        name_tag = make(self._files, self.directory, self._topic_id, self._segments.base_offset)
+        self._unsynced.add_late(name_tag)
+        self._unsynced.add(directory=self.directory)
         self._unsynced.add(directory=self.directory.rpartition("/")[0])
         self._is_made = True
 
@@ -249,10 +250,11 @@ class PartitionLog:
         self._keep_epochs(self._epochs.assign(epoch, self.end_offset))
 
     def _assign_epochs(self, headers: Sequence[BatchHeader]) -> None:
+        is_first = self._epochs.latest < 0
         assigned = [self._epochs.assign(header.leader_epoch, header.base_offset) for header in headers]
-        self._keep_epochs(any(assigned))
+        self._keep_epochs(any(assigned), is_first=is_first)
 
-    def _keep_epochs(self, is_changed: bool) -> None:
+    def _keep_epochs(self, is_changed: bool, *, is_first: bool = False) -> None:
         if not is_changed:
             return
         path = f"{self.directory}/{EPOCHS}"
@@ -262,7 +264,10 @@ class PartitionLog:
             replace_whole(self._files, path, format_epochs(self._epochs.entries()))
         except OSError as error:
             self._fail(error)
-        self._unsynced.add(path=path, directory=self.directory)
+        if is_first:
+            # Without the file every batch is asked for its epoch; one that is behind the log would be believed.
+            self._unsynced.add_late(path)
+        self._unsynced.add(path=None if is_first else path, directory=self.directory)
 
     def end_offset_for_epoch(self, epoch: int) -> tuple[int, int]:
         """(epoch, end offset) as OffsetsForLeaderEpoch answers them; (-1, -1) for one this log has not seen."""
@@ -283,14 +288,15 @@ class PartitionLog:
             flushes_all = True
         if not flushes_all and not self._unsynced.files:
             return None
-        self._syncing = self._sync_job(flushes_all)
+        self._syncing = self._sync_job(flushes_all, with_late=False)
         return self._syncing
 
-    def _sync_job(self, takes_active: bool) -> SyncJob | None:
+    def _sync_job(self, takes_active: bool, *, with_late: bool) -> SyncJob | None:
         active = self._segments.active
         has_news = takes_active and active.end_offset > max(self.durable_end, active.base_offset)
         end_offset = active.end_offset if takes_active else active.base_offset
-        return self._unsynced.take(self._files, end_offset, active.file() if has_news else None)
+        file = active.file() if has_news else None
+        return self._unsynced.take(self._files, end_offset, file, with_late=with_late)
 
     def synced(self, job: SyncJob) -> None:
         """``job`` ran: what it covered is durable."""
@@ -309,7 +315,7 @@ class PartitionLog:
         """Make everything durable here and now. Raises the ``OSError`` that also becomes ``failure``."""
         if self.failure is not None:
             raise self.failure
-        job = self._sync_job(True)
+        job = self._sync_job(True, with_late=True)
         if job is not None:
             try:
                 job.run()

@@ -112,14 +112,17 @@ def load(
     return Loaded(segments, epochs, producers, unsynced, directories, cut_bytes)
 
 
-def make(files: Files, directory: str, topic_id: TopicId, base_offset: int) -> list[str]:
-    """Make the directory of a log that had none. Returns the small files in it that are to be synced; so are the
-    directory and the one above it. Whatever of this a crash leaves, ``load`` makes the same log of it."""
+def make(files: Files, directory: str, topic_id: TopicId, base_offset: int) -> str:
+    """Make the directory of a log that had none. Returns the path of its name tag.
+
+    Records are safe once the directory and the one above it are synced with them. A name tag, and a first list of
+    epochs, that a power cut takes are written anew by ``load``.
+    """
     files.make_directory(directory)
     name_tag = f"{directory}/{METADATA}"
     replace_whole(files, name_tag, format_metadata(topic_id)).close()
     files.open(segment_path(directory, base_offset, LOG), writable=True, create=True).close()
-    return [name_tag]
+    return name_tag
 
 
 def _nothing(place: _Place, start_offset: int) -> Loaded:

@@ -43,6 +43,12 @@ class Unsynced:
         # Ordered sets.
         self._paths = dict.fromkeys(paths)
         self._directories = dict.fromkeys(directories)
+        self._late_paths: list[str] = []
+
+    def add_late(self, path: str) -> None:
+        """Small content that recovery makes anew if it is lost: nobody waits for its sync. It goes with a sealed
+        segment, or with the last job."""
+        self._late_paths.append(path)
 
     def add(self, *, path: str | None = None, directory: str) -> None:
         """A name was made or changed in ``directory``, with small content to sync if ``path``."""
@@ -50,8 +56,11 @@ class Unsynced:
             self._paths[path] = None
         self._directories[directory] = None
 
-    def take(self, files: Files, end_offset: int, active: File | None) -> SyncJob | None:
+    def take(self, files: Files, end_offset: int, active: File | None, *, with_late: bool) -> SyncJob | None:
         """A job for all of it, and the active segment's file if given; None if there is nothing."""
+        if with_late or self.files:
+            self._paths |= dict.fromkeys(self._late_paths)
+            self._late_paths = []
         captured = self.files if active is None else [*self.files, active]
         if not captured and not self._paths and not self._directories:
             return None
