@@ -11,6 +11,7 @@ from leaselog.cli.configs import parse_added
 from leaselog.cli.main import COMMANDS, main
 
 SERVER = ["--bootstrap-server", "127.0.0.1:9092"]
+RESET = ["share-groups", *SERVER, "--reset-offsets", "--group", "g"]
 PERF_TEST = ["producer-perf-test", *SERVER, "--topic", "t", "--num-records", "1", "--throughput", "-1"]
 
 
@@ -141,6 +142,41 @@ def test_help_imports_nothing_that_takes_time() -> None:
             [*PERF_TEST, "--record-size", "1", "--transactional-id", "x"],
             "--transactional-id is not supported",
         ),
+        (
+            ["share-groups", *SERVER],
+            "--list --describe --delete --reset-offsets --delete-offsets is required",
+        ),
+        (["share-groups", *SERVER, "--describe"], "missing: --group ID or --all-groups"),
+        (
+            ["share-groups", *SERVER, "--delete", "--group", "g", "--all-groups"],
+            "either --group ID or --all-groups",
+        ),
+        (
+            ["share-groups", *SERVER, "--describe", "--group", "g", "--topic", "t"],
+            "--topic goes with --reset-offsets",
+        ),
+        (["share-groups", *SERVER, "--list", "--verbose"], "--verbose goes with --describe only"),
+        (["share-groups", *SERVER, "--list", "--state", "Sleepy"], "expected some of Stable, Empty, Dead"),
+        (["share-groups", *SERVER, "--describe", "--group", "g", "--state", "Empty"], "takes no value"),
+        (
+            ["share-groups", *SERVER, "--describe", "--group", "g", "--members", "--offsets"],
+            "--members and --offsets exclude each other",
+        ),
+        (
+            ["share-groups", *SERVER, "--delete-offsets", "--group", "g"],
+            "--delete-offsets needs --topic TOPIC",
+        ),
+        (
+            ["share-groups", *SERVER, "--delete-offsets", "--topic", "t"],
+            "--delete-offsets needs one --group ID",
+        ),
+        ([*RESET, "--topic", "t", "--to-latest"], "needs --dry-run to see the result, or --execute"),
+        ([*RESET, "--topic", "t", "--to-latest", "--dry-run", "--execute"], "needs --dry-run"),
+        ([*RESET, "--to-latest", "--dry-run"], "needs either --topic TOPIC or --all-topics"),
+        ([*RESET, "--topic", "t", "--execute"], "needs one of --to-earliest, --to-latest, --to-datetime"),
+        ([*RESET, "--topic", "t", "--execute", "--to-latest", "--to-earliest"], "needs one of --to-earliest"),
+        ([*RESET, "--topic", "t", "--execute", "--to-datetime", "noon"], "--to-datetime noon: expected YYYY"),
+        ([*RESET, "--group", "h", "--topic", "t", "--execute", "--to-latest"], "needs one --group ID"),
         (["dump-log"], "required: --files"),
     ],
 )

@@ -18,6 +18,7 @@ COMMANDS = {
     "demo": ("demo", "start a broker, produce, kill it, consume, and show that nothing is missing"),
     "topics": ("topics", "create, list, describe, alter and delete topics"),
     "configs": ("configs", "describe and alter the configs of topics, brokers and groups"),
+    "share-groups": ("share_groups", "list, describe, reset and delete share groups"),
     "console-producer": ("console_producer", "send lines from standard input to a topic"),
     "console-consumer": ("console_consumer", "print the records of topics"),
     "producer-perf-test": ("producer_perf_test", "measure producing"),

@@ -1,0 +1,315 @@
+"""`leaselog share-groups`: what kafka-share-groups.sh does, with its options and its tables.
+
+Two things differ on purpose: wrong usage is one line and exit 2 without the whole help behind it, and what fails ends
+with exit 1, where Apache's tool prints the error among its results and says 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+from leaselog.admin import (
+    GroupDescription,
+    GroupState,
+    GroupType,
+    alter_share_group_offsets,
+    delete_groups,
+    delete_share_group_offsets,
+    describe_groups,
+    list_groups,
+    list_share_group_offsets,
+    settle,
+)
+from leaselog.cli import share_group_tables as tables
+from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, positive, properties_file
+from leaselog.cli.client_properties import ClientProperties, run_with_cluster
+from leaselog.cli.output import print_json
+from leaselog.cli.reset_offsets import Reset, new_offsets, parse_datetime, parse_topics
+from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster
+from leaselog.model import ErrorCode
+
+__all__ = ["add_arguments", "run"]
+
+_ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
+_VIEWS = ("members", "offsets", "state")
+_RESETS = ("to_earliest", "to_latest", "to_datetime")
+#: the states a share group can be in
+_STATES = (GroupState.STABLE, GroupState.EMPTY, GroupState.DEAD)
+#: which options go with which actions
+_GOES_WITH = {
+    "group": ("describe", "delete", "reset_offsets", "delete_offsets"),
+    "all_groups": ("describe", "delete"),
+    "topic": ("reset_offsets", "delete_offsets"),
+    "all_topics": ("reset_offsets",),
+    "members": ("describe",),
+    "offsets": ("describe",),
+    "state": ("describe", "list"),
+    "verbose": ("describe",),
+    "dry_run": ("reset_offsets",),
+    "execute": ("reset_offsets",),
+    **dict.fromkeys(_RESETS, ("reset_offsets",)),
+}
+DEFAULT_TIMEOUT_MS = 30_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_connection(parser)
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--list", action="store_true", help="list the share groups")
+    action.add_argument("--describe", action="store_true", help="show offsets, members or state of groups")
+    action.add_argument("--delete", action="store_true", help="delete groups that have no members")
+    action.add_argument("--reset-offsets", action="store_true", help="let a group begin elsewhere")
+    action.add_argument("--delete-offsets", action="store_true", help="forget how far a group has come")
+    parser.add_argument("--group", action="append", metavar="ID", help="a group; more than once for several")
+    parser.add_argument("--all-groups", action="store_true", help="every share group")
+    parser.add_argument(
+        "--topic", action="append", metavar="TOPIC[:0,1]", help="a topic; with --reset-offsets also partitions of it"
+    )  # fmt: skip
+    parser.add_argument("--all-topics", action="store_true", help="every topic the group has offsets for")
+    parser.add_argument("--members", action="store_true", help="with --describe: the members")
+    parser.add_argument("--offsets", action="store_true", help="with --describe: the offsets, as without it")
+    parser.add_argument(
+        "--state", nargs="?", const="", metavar="STATES",
+        help="with --describe: the group's state; with --list: states too, or only groups in these states",
+    )  # fmt: skip
+    parser.add_argument("--verbose", action="store_true", help="with --describe: more columns")
+    parser.add_argument("--dry-run", action="store_true", help="with --reset-offsets: only show the result")
+    parser.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")
+    parser.add_argument("--to-earliest", action="store_true", help="begin at the earliest record")
+    parser.add_argument("--to-latest", action="store_true", help="begin after the latest record")
+    parser.add_argument(
+        "--to-datetime", metavar="YYYY-MM-DDTHH:mm:SS.sss", help="begin with the first record from then on; UTC"
+    )  # fmt: skip
+    parser.add_argument(
+        "--timeout", type=positive, default=DEFAULT_TIMEOUT_MS, metavar="MS", help="wait no longer (30000)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    action = next(name for name in _ACTIONS if getattr(args, name))
+    work = _checked(action, args)
+    values = properties_file(args.command_config) if args.command_config else {}
+    values["default.api.timeout.ms"] = str(args.timeout)
+    values.setdefault("request.timeout.ms", str(min(args.timeout, DEFAULT_TIMEOUT_MS)))
+    return run_with_cluster(args, ClientProperties(values), work)
+
+
+def _checked(action: str, args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
+    """What the options ask for. Raises ``UsageError``."""
+    for option, actions in _GOES_WITH.items():
+        if getattr(args, option) not in (None, False) and action not in actions:
+            raise UsageError(f"{_option(option)} goes with {' or '.join(map(_option, actions))} only")
+    match action:
+        case "list":
+            states = _states(args.state)
+            return lambda cluster: _list(cluster, args, states)
+        case "describe":
+            view = _view(args)
+            _check_scope(args)
+            return lambda cluster: _describe(cluster, args, view)
+        case "delete":
+            _check_scope(args)
+            return lambda cluster: _delete(cluster, args)
+        case "delete_offsets":
+            group = _one_group(action, args)
+            if not args.topic:
+                raise UsageError("--delete-offsets needs --topic TOPIC")
+            return lambda cluster: _delete_offsets(cluster, group, args)
+        case _:
+            reset = _reset(args)
+            return lambda cluster: _reset_offsets(cluster, reset, args)
+
+
+def _option(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _check_scope(args: argparse.Namespace) -> None:
+    if bool(args.group) == args.all_groups:
+        raise UsageError(f"{'either' if args.group else 'missing:'} --group ID or --all-groups")
+
+
+def _one_group(action: str, args: argparse.Namespace) -> str:
+    if not args.group or len(args.group) != 1:
+        raise UsageError(f"{_option(action)} needs one --group ID")
+    group: str = args.group[0]
+    return group
+
+
+def _states(text: str | None) -> list[GroupState] | None:
+    """None when nobody asked for states."""
+    if text is None:
+        return None
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    states = [GroupState(name) for name in names]
+    if any(state not in _STATES for state in states):
+        raise UsageError(f"--state {text}: expected some of {', '.join(s.value for s in _STATES)}")
+    return states
+
+
+def _view(args: argparse.Namespace) -> str:
+    chosen = [name for name in _VIEWS if getattr(args, name) not in (None, False)]
+    if len(chosen) > 1:
+        raise UsageError(" and ".join(map(_option, chosen)) + " exclude each other")
+    if args.state:
+        raise UsageError(f"--describe --state takes no value, not {args.state}")
+    return chosen[0] if chosen else "offsets"
+
+
+def _reset(args: argparse.Namespace) -> Reset:
+    group = _one_group("reset_offsets", args)
+    if args.dry_run == args.execute:
+        raise UsageError("--reset-offsets needs --dry-run to see the result, or --execute to have it done")
+    if bool(args.topic) == args.all_topics:
+        raise UsageError("--reset-offsets needs either --topic TOPIC or --all-topics")
+    chosen = [name for name in _RESETS if getattr(args, name) not in (None, False)]
+    if len(chosen) != 1:
+        raise UsageError("--reset-offsets needs one of " + ", ".join(map(_option, _RESETS)))
+    to = EARLIEST if args.to_earliest else LATEST if args.to_latest else parse_datetime(args.to_datetime)
+    return Reset(group, parse_topics(args.topic) if args.topic else None, to)
+
+
+async def _list(cluster: Cluster, args: argparse.Namespace, states: Sequence[GroupState] | None) -> int:
+    groups = await list_groups(cluster, states=states or (), types=[GroupType.SHARE])
+    if args.json:
+        print_json(
+            [g.group_id for g in groups]
+            if states is None
+            else [{"group": g.group_id, "state": g.state.value} for g in groups]
+        )
+    elif states is not None:
+        print(tables.listing_table(groups))
+    else:
+        for group in groups:
+            print(group.group_id)
+    return 0
+
+
+async def _describe(cluster: Cluster, args: argparse.Namespace, view: str) -> int:
+    ids = args.group or [g.group_id for g in await list_groups(cluster, types=[GroupType.SHARE])]
+    groups = await _found(cluster, sorted(set(ids)))
+    match view:
+        case "offsets":
+            await _describe_offsets(cluster, list(groups.values()), args)
+        case "members":
+            _describe_members(groups.values(), args)
+        case _:
+            _describe_states(groups.values(), args)
+    return 0
+
+
+async def _found(cluster: Cluster, ids: Sequence[str]) -> dict[str, GroupDescription]:
+    outcomes = await describe_groups(cluster, ids, type=GroupType.SHARE)
+    groups = {i: found for i, found in outcomes.items() if not isinstance(found, BrokerError)}
+    if failed := [str(error) for error in outcomes.values() if isinstance(error, BrokerError)]:
+        raise CommandFailed("; ".join(failed))
+    return groups
+
+
+async def _describe_offsets(
+    cluster: Cluster, groups: Sequence[GroupDescription], args: argparse.Namespace
+) -> None:
+    found = settle(await list_share_group_offsets(cluster, {g.group_id: None for g in groups}))
+    if args.json:
+        print_json([tables.group_json(group, found[group.group_id]) for group in groups])
+        return
+    for group in groups:
+        if not found[group.group_id]:
+            print(f"\nShare group '{group.group_id}' has no offset information.")
+            continue
+        print(tables.offsets_table(group.group_id, found[group.group_id], verbose=args.verbose))
+
+
+def _describe_members(groups: Iterable[GroupDescription], args: argparse.Namespace) -> None:
+    if args.json:
+        print_json([tables.members_json(group) for group in groups])
+        return
+    for group in groups:
+        if group.members:
+            print(tables.members_table(group, verbose=args.verbose))
+        else:
+            _say_nobody_is_there(group)
+
+
+def _describe_states(groups: Iterable[GroupDescription], args: argparse.Namespace) -> None:
+    if args.json:
+        print_json([tables.state_json(group) for group in groups])
+        return
+    for group in groups:
+        if not group.members:
+            _say_nobody_is_there(group)
+        print(tables.state_table(group, verbose=args.verbose))
+
+
+def _say_nobody_is_there(group: GroupDescription) -> None:
+    print(f"\nShare group '{group.group_id}' has no active members.", file=sys.stderr)
+
+
+async def _delete(cluster: Cluster, args: argparse.Namespace) -> int:
+    states = {g.group_id: g.state for g in await list_groups(cluster, types=[GroupType.SHARE])}
+    wanted = list(states) if args.all_groups else list(dict.fromkeys(args.group))
+    refused = dict[str, str]()
+    for group_id in wanted:
+        if group_id not in states:
+            refused[group_id] = f"Group '{group_id}' is not a share group."
+        elif states[group_id] is not GroupState.EMPTY:
+            refused[group_id] = f"Share group '{group_id}' is not EMPTY."
+    outcomes = await delete_groups(cluster, [i for i in wanted if i not in refused])
+    refused |= {i: str(error) for i, error in outcomes.items() if error is not None}
+    deleted = [i for i in outcomes if i not in refused]
+    if args.json:
+        print_json({"deleted": deleted, "failed": refused})
+    else:
+        _print_deleted(deleted, refused)
+    return 1 if refused else 0
+
+
+def _print_deleted(deleted: Sequence[str], refused: dict[str, str]) -> None:
+    names = ", ".join(f"'{group_id}'" for group_id in deleted)
+    if not refused:
+        print(f"Deletion of requested share groups ({names}) was successful.")
+        return
+    print("\nError: Deletion of some share groups failed:")
+    for group_id, reason in refused.items():
+        print(f"* Group '{group_id}' could not be deleted due to: {reason}")
+    if deleted:
+        print(f"\nThese share groups were deleted successfully: {names}")
+
+
+async def _delete_offsets(cluster: Cluster, group_id: str, args: argparse.Namespace) -> int:
+    outcomes = await delete_share_group_offsets(cluster, group_id, args.topic)
+    failed = {topic: error for topic, error in outcomes.items() if error is not None}
+    if args.json:
+        deleted = [topic for topic in outcomes if topic not in failed]
+        print_json({"deleted": deleted, "failed": {topic: str(error) for topic, error in failed.items()}})
+    else:
+        print(tables.deleted_offsets_table(outcomes))
+    return 1 if failed else 0
+
+
+async def _reset_offsets(cluster: Cluster, reset: Reset, args: argparse.Namespace) -> int:
+    group_id = reset.group_id
+    found = (await describe_groups(cluster, [group_id], type=GroupType.SHARE))[group_id]
+    if isinstance(found, BrokerError):
+        if found.code is not ErrorCode.GROUP_ID_NOT_FOUND:  # it will be made
+            raise found
+    elif found.state not in (GroupState.EMPTY, GroupState.DEAD):
+        raise CommandFailed(f"Share group '{group_id}' is not empty.")
+    offsets, warnings = await new_offsets(cluster, reset)
+    for warning in warnings:
+        print(f"\nWarn: {warning}", file=sys.stderr if args.json else sys.stdout)
+    if args.execute and offsets:
+        outcomes = await alter_share_group_offsets(cluster, group_id, offsets)
+        if failed := [f"{where}: {error}" for where, error in outcomes.items() if error is not None]:
+            raise CommandFailed("; ".join(failed))
+    if args.json:
+        rows = [
+            {"topic": w.topic, "partition": w.partition, "newOffset": offsets[w]} for w in sorted(offsets)
+        ]
+        print_json({"group": group_id, "executed": args.execute, "offsets": rows})
+    else:
+        print(tables.new_offsets_table(group_id, offsets))
+    return 0
