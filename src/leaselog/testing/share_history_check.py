@@ -1,0 +1,231 @@
+"""Was what the clients saw possible? The rules of a share group, looked up one by one in a history.
+
+Dull on purpose: for every record everything that happened to it is gathered, and each rule is a plain question about
+that. Only what is certain counts. A lease that may have begun before an answer was known proves nothing, and neither
+does an acknowledgement whose answer never came; so a history without violations is not proof, but a violation is.
+
+    invented      a record that was never sent, or not there, or two at one offset
+    undone        delivered again although its acceptance or rejection had been answered
+    forgotten     delivered with a count that a release, answered before, had already reached
+    over limit    delivered more often than the group allows, as the broker counts
+    two holders   leased to two consumers at once
+    lost          through according to the broker, and nobody ever finished it; or answered to a producer and not there
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple, assert_never
+
+from leaselog.testing.share_history import (
+    Acknowledging,
+    Answered,
+    BrokerDied,
+    Closing,
+    Delivered,
+    Event,
+    Kind,
+    Sent,
+    Stored,
+)
+
+__all__ = ["Place", "Rules", "Verdict", "Violation", "judge"]
+
+_NS_PER_MS = 1_000_000
+#: clocks of whole milliseconds, on both sides
+_ROUNDING_MS = 2
+
+
+class Place(NamedTuple):
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    delivery_count_limit: int
+    #: the shortest that a lease may have been
+    lock_duration_ms: int
+    #: by partition: the broker says that it is done with everything below. None if nobody asked
+    through: Mapping[int, int] | None = None
+    #: archived by the broker for being out of deliveries; a consumer that closes may never have seen the last one
+    out_of_deliveries: Collection[Place] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    rule: str
+    place: Place
+    story: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    violations: tuple[Violation, ...]
+    #: how much was looked at, so that nobody is pleased with an empty history
+    seen: Counter[str]
+
+
+@dataclass(slots=True)
+class _Call:
+    """One acknowledgement, with the delivery it is about."""
+
+    consumer: str
+    kind: Kind
+    at_ns: int
+    delivery: Delivered | None
+    ok: bool | None = None
+    answered_ns: int = 0
+
+
+@dataclass(slots=True)
+class _Story:
+    """All that happened to the record at one place."""
+
+    stored: str | None = None
+    deliveries: list[Delivered] = field(default_factory=list)
+    calls: list[_Call] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        told = [(d.at_ns, str(d)) for d in self.deliveries]
+        told += [(c.at_ns, f"{c.consumer} {c.kind} ok={c.ok} {c.at_ns}..{c.answered_ns}") for c in self.calls]
+        return "; ".join(what for _, what in sorted(told))
+
+
+@dataclass(slots=True)
+class _History:
+    sent: set[tuple[str, int]] = field(default_factory=set)
+    stories: dict[Place, _Story] = field(default_factory=lambda: defaultdict(_Story))
+    closings: dict[str, int] = field(default_factory=dict)
+    deaths: list[int] = field(default_factory=list)
+
+
+def judge(events: Iterable[Event], rules: Rules) -> Verdict:
+    """All that cannot have been. The events of one consumer must be in their order; consumers may be mixed anyhow."""
+    history, seen = _gather(events)
+    violations: list[Violation] = []
+    for place, story in sorted(history.stories.items()):
+        found = [
+            *_invented(history, place, story),
+            *_undone(story),
+            *_forgotten(story),
+            *_over_limit(story, rules),
+            *_two_holders(history, story, rules),
+            *_lost(place, story, rules),
+        ]
+        violations += [Violation(rule, place, f"{why}: {story}") for rule, why in found]
+        seen["records"] += story.stored is not None
+        seen["redelivered"] += any(d.delivery_count > 1 for d in story.deliveries)
+        seen["out of deliveries"] += any(
+            d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
+        )
+        seen["more than one consumer"] += len({d.consumer for d in story.deliveries}) > 1
+    return Verdict(tuple(violations), seen)
+
+
+def _gather(events: Iterable[Event]) -> tuple[_History, Counter[str]]:
+    history, seen = _History(), Counter[str]()
+    held: dict[tuple[str, Place], Delivered] = {}
+    called: dict[tuple[str, Place], _Call] = {}
+    for event in events:
+        match event:
+            case Sent():
+                history.sent.add((event.record, event.partition))
+            case Stored():
+                history.stories[Place(event.partition, event.offset)].stored = event.record
+            case Delivered():
+                place = Place(event.partition, event.offset)
+                history.stories[place].deliveries.append(event)
+                held[event.consumer, place] = event
+                seen["deliveries"] += 1
+            case Acknowledging():
+                place = Place(event.partition, event.offset)
+                delivery = held.get((event.consumer, place))
+                call = _Call(event.consumer, event.kind, event.at_ns, delivery)
+                called[event.consumer, place] = call
+                history.stories[place].calls.append(call)
+            case Answered():
+                call = called[event.consumer, Place(event.partition, event.offset)]
+                call.ok, call.answered_ns = event.ok, event.at_ns
+                seen[f"{call.kind} {'answered' if event.ok else 'refused'}"] += 1
+            case Closing():
+                history.closings[event.consumer] = event.at_ns
+                seen["closed consumers"] += 1
+            case BrokerDied():
+                history.deaths.append(event.at_ns)
+                seen["broker deaths"] += 1
+            case _:
+                assert_never(event)
+    return history, seen
+
+
+Found = Iterator[tuple[str, str]]
+
+
+def _invented(history: _History, place: Place, story: _Story) -> Found:
+    for delivery in story.deliveries:
+        if (delivery.record, place.partition) not in history.sent:
+            yield "invented", f"{delivery.record} was never sent to the partition"
+    records = {delivery.record for delivery in story.deliveries}
+    if story.stored is not None:
+        records.add(story.stored)
+    if len(records) > 1:
+        yield "invented", f"{sorted(records)} at one place"
+
+
+def _undone(story: _Story) -> Found:
+    for call in story.calls:
+        if call.ok and call.kind != "release":
+            for delivery in story.deliveries:
+                if delivery.after_ns > call.answered_ns:
+                    yield "undone", f"{call.kind} of {call.consumer} was answered, {delivery.consumer} got it"
+
+
+def _forgotten(story: _Story) -> Found:
+    for call in story.calls:
+        if not call.ok or call.kind != "release" or call.delivery is None:
+            continue
+        for delivery in story.deliveries:
+            is_later = delivery.after_ns > call.answered_ns
+            if is_later and delivery.delivery_count <= call.delivery.delivery_count:
+                yield "forgotten", f"released by {call.consumer} with count {call.delivery.delivery_count}"
+
+
+def _over_limit(story: _Story, rules: Rules) -> Found:
+    for delivery in story.deliveries:
+        if not 1 <= delivery.delivery_count <= rules.delivery_count_limit:
+            yield "over limit", f"delivery {delivery.delivery_count} of {rules.delivery_count_limit}"
+
+
+def _two_holders(history: _History, story: _Story, rules: Rules) -> Found:
+    leases = [(d, end) for d in story.deliveries if (end := _certain_end(history, story, d, rules)) > d.at_ns]
+    for (one, one_end), (other, other_end) in combinations(leases, 2):
+        if one.consumer != other.consumer and max(one.at_ns, other.at_ns) < min(one_end, other_end):
+            yield "two holders", f"{one.consumer} and {other.consumer}"
+
+
+def _certain_end(history: _History, story: _Story, delivery: Delivered, rules: Rules) -> int:
+    """Until when the consumer has certainly held it: neither asked to end it nor out of time, its broker alive."""
+    ends = [delivery.after_ns + (rules.lock_duration_ms - _ROUNDING_MS) * _NS_PER_MS]
+    ends += [call.at_ns for call in story.calls if call.delivery is delivery]
+    ends += [death for death in history.deaths if death > delivery.after_ns]
+    if delivery.consumer in history.closings:
+        ends.append(history.closings[delivery.consumer])
+    return min(ends)
+
+
+def _lost(place: Place, story: _Story, rules: Rules) -> Found:
+    if rules.through is None:
+        return
+    through = rules.through.get(place.partition, 0)
+    if place.offset >= through:
+        yield "lost", f"it lies beyond {through}, where the broker says that the partition ends"
+        return
+    is_over = place in rules.out_of_deliveries or any(
+        d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
+    )
+    if not is_over and not any(call.kind != "release" for call in story.calls):
+        yield "lost", "nobody accepted or rejected it, and it had deliveries left"
