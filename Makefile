@@ -43,7 +43,7 @@ imports: setup
 interop: setup ## clients nobody here wrote, against a real broker process
 	$(PYTEST) tests/interop -m "not deep" --timeout 300
 
-crash: setup ## SIGKILL in the middle of a produce storm
+crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
 	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600
 
 conformance: setup ## the published suites of Apache Kafka, all that are named

@@ -46,6 +46,8 @@ class Storm:
     topic: str
     partitions: int
     idempotent: bool
+    burst: int = BURST
+    pause_s: float = PAUSE_S
     #: (partition, sequence) to the offset the broker answered
     acknowledged: dict[tuple[int, int], int] = field(default_factory=dict)
     #: how many sequences of each partition were ever handed to the producer
@@ -79,10 +81,10 @@ class Storm:
         producer = Producer(config)
         while not self._over.is_set():
             for partition in range(self.partitions):
-                for _ in range(BURST):
+                for _ in range(self.burst):
                     self._send(producer, partition)
             producer.poll(0)
-            self._over.wait(PAUSE_S)
+            self._over.wait(self.pause_s)
         producer.flush(FLUSH_S)
         producer.purge()
         producer.flush(1)

@@ -62,11 +62,14 @@ class Java:
         command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{self.libs}/*", *map(str, sources)]
         subprocess.run(command, check=True, timeout=TIMEOUT_S)
 
+    def command(self, name: str, *args: str) -> list[str]:
+        """For a process that lives as long as its test likes."""
+        return ["java", *QUICK, "-cp", f"{OUT / 'classes'}:{self.libs}/*", name, *args]
+
     def run(self, name: str, *args: str, stdin: str = "", env: Mapping[str, str] | None = None) -> Ended:
         """The class's main, to its end; its code is the test's to judge."""
-        command = ["java", *QUICK, "-cp", f"{OUT / 'classes'}:{self.libs}/*", name, *args]
         ended = subprocess.run(
-            command,
+            self.command(name, *args),
             input=stdin,
             capture_output=True,
             text=True,

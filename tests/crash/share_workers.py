@@ -1,0 +1,103 @@
+"""Processes of share consumers, librdkafka's and Apache's, and the histories they leave behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from interop.broker_process import CHECKOUT
+from interop.confluent_io import wait_until
+from interop.java_process import Java
+from leaselog.testing.share_history import Event, read_lines
+
+START_S, STOP_S = 60, 90
+
+
+@dataclass(slots=True)
+class ShareWorkers:
+    """They begin at once and end when told; each consumer has a file of its own in the directory."""
+
+    address: str
+    topic: str
+    group: str
+    directory: Path
+    seed: int
+    _consumers: int = 0
+    _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+
+    def start_librdkafka(self, processes: int, consumers: int) -> None:
+        worker = Path(__file__).with_name("share_worker.py")
+        for number in range(processes):
+            self._start([sys.executable, str(worker)], f"librdkafka-{number}", consumers)
+
+    def start_java(self, consumers: int) -> bool:
+        """False where there is no Java."""
+        try:
+            java = Java()
+        except pytest.skip.Exception:
+            return False
+        java.compile()
+        self._start(java.command("interop.ShareWorker"), "java", consumers)
+        return True
+
+    def _start(self, command: list[str], name: str, consumers: int) -> None:
+        self.directory.mkdir(exist_ok=True)
+        where = [self.address, self.topic, self.group, name, str(consumers), str(self.directory)]
+        with (self.directory / f"{name}.err").open("wb") as err:
+            process = subprocess.Popen(
+                [*command, *where, str(self.seed)],
+                stdin=subprocess.PIPE,
+                stdout=err,
+                stderr=err,
+                env={**os.environ, "PYTHONPATH": str(CHECKOUT / "tests")},
+            )
+        self._processes.append(process)
+        self._consumers += consumers
+
+    def wait_until_all_have_records(self) -> None:
+        wait_until(lambda: self._with_records() == self._consumers, "every consumer's first records", START_S)
+
+    def _with_records(self) -> int:
+        return sum(1 for path in self.directory.glob("*.jsonl") if path.stat().st_size)
+
+    def stop(self) -> None:
+        """All of them close their consumers; whoever would not end is ended, and that is a failure."""
+        for process in self._processes:
+            assert process.stdin is not None
+            process.stdin.close()
+        stuck = []
+        for process in self._processes:
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                process.send_signal(signal.SIGQUIT if process.args[0] == "java" else signal.SIGUSR1)
+                time.sleep(1)  # it writes down where it is
+                process.kill()
+                process.wait()
+                stuck.append(process.args)
+        codes = [process.returncode for process in self._processes]
+        self._processes.clear()
+        assert not stuck, f"still running {STOP_S} s after they were told to end: {stuck} {self.complaints()}"
+        assert set(codes) == {0}, f"ended with {codes}: {self.complaints()}"
+
+    def kill(self) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        self._processes.clear()
+
+    def histories(self) -> Iterator[Event]:
+        for path in sorted(self.directory.glob("*.jsonl")):
+            with path.open() as lines:
+                yield from read_lines(lines)
+
+    def complaints(self) -> str:
+        return "\n".join(path.read_text()[-8000:] for path in sorted(self.directory.glob("*.err")))
