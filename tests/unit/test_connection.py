@@ -318,6 +318,18 @@ def test_a_lost_connection_gives_up_reading_for_nobody(scene: Callable[..., Scen
     run(story)
 
 
+def test_a_lost_connection_does_not_begin_to_read_for_nobody(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        later = Later()
+        s = scene(later, exclusive=True, only_reads=True)
+        s.ask(1, 2, 3)
+        s.connection.connection_lost(None)
+        await turns()
+        assert len(later.asked) == 1
+
+    run(story)
+
+
 def test_what_was_asked_before_hanging_up_is_done(scene: Callable[..., Scene]) -> None:
     """A consumer that closes sends LeaveGroup behind a commit and does not wait: the group would wait for it."""
 

@@ -132,14 +132,29 @@ def test_a_closed_connection_ends_what_it_opened() -> None:
     sessions = ShareSessions(10)
     session = opened(sessions)
     opened(sessions, OTHER, TWO)
-    closed = sessions.connection_closed(ONE)
-    assert closed is not None
+    [closed] = sessions.connection_closed(ONE)
     assert (closed.key, closed.session, closed.is_group_empty) == (KEY, session, False)
-    assert sessions.connection_closed(ONE) is None
-    last = sessions.connection_closed(TWO)
-    assert last is not None
+    assert sessions.connection_closed(ONE) == []
+    [last] = sessions.connection_closed(TWO)
     assert last.is_group_empty
     assert sessions.evicted_count == 2
+
+
+def test_a_closed_connection_ends_all_that_it_opened() -> None:
+    """Of a proxy, say, through which several members come."""
+    sessions = ShareSessions(10)
+    first, second = opened(sessions, KEY, ONE), opened(sessions, OTHER, ONE)
+    assert [closed.session for closed in sessions.connection_closed(ONE)] == [first, second]
+    assert len(sessions) == 0
+
+
+def test_what_is_remembered_of_a_connection_is_bounded() -> None:
+    sessions = ShareSessions(2)
+    for i in range(5):
+        key = SessionKey(GroupId("g"), MemberId(f"m{i}"))
+        opened(sessions, key, ONE)
+        sessions.end(key)
+    assert len(sessions.connection_closed(ONE)) == 2
 
 
 def test_a_late_disconnect_ends_the_session_that_was_opened_anew() -> None:
@@ -147,8 +162,7 @@ def test_a_late_disconnect_ends_the_session_that_was_opened_anew() -> None:
     sessions = ShareSessions(10)
     opened(sessions, KEY, ONE)
     renewed = opened(sessions, KEY, TWO)
-    closed = sessions.connection_closed(ONE)
-    assert closed is not None
+    [closed] = sessions.connection_closed(ONE)
     assert closed.session is renewed
 
 
@@ -156,8 +170,7 @@ def test_the_group_is_found_empty_by_the_disconnect_not_by_the_final_epoch() -> 
     sessions = ShareSessions(10)
     opened(sessions)
     sessions.end(KEY)
-    closed = sessions.connection_closed(ONE)
-    assert closed is not None
+    [closed] = sessions.connection_closed(ONE)
     assert closed.session is None
     assert closed.is_group_empty
 
@@ -166,5 +179,5 @@ def test_a_connection_that_only_continued_a_session_does_not_end_it() -> None:
     sessions = ShareSessions(10)
     opened(sessions)
     sessions.fetch(KEY, 1, TWO)
-    assert sessions.connection_closed(TWO) is None
+    assert sessions.connection_closed(TWO) == []
     assert len(sessions) == 1

@@ -70,7 +70,7 @@ class Api:
     advertised_from: int
     #: the handler counts the error codes of its answers itself: walking them would cost the hot path too much
     counts_errors: bool
-    #: it only looks, so nobody needs it done once its client has gone
+    #: what it waits for is of use to its client alone: given up once that has gone, and not begun then
     only_reads: bool
 
 

@@ -82,12 +82,7 @@ class ClientQuotas:
 
     def produced(self, client_id: str | None, size_bytes: int, now_ms: float) -> int:
         """Counts the bytes; how long the client is to pause, in ms."""
-        found = self._produce.find(client_id)
-        if found is None:
-            return 0
-        limit, rate = found
-        rate.record(size_bytes, now_ms)
-        return rate.throttle_ms(limit, now_ms)
+        return _moved(self._produce.find(client_id), size_bytes, now_ms)
 
     def fetching(self, client_id: str | None, size_bytes: int, now_ms: float) -> int:
         """How long the client is to pause before it may have the bytes. 0: it has them, and they are counted.
@@ -104,7 +99,19 @@ class ClientQuotas:
             rate.record(size_bytes, now_ms)
         return pause_ms
 
+    def fetched(self, client_id: str | None, size_bytes: int, now_ms: float) -> int:
+        """Counts bytes that a client has, whatever the limit; how long it is to pause, in ms."""
+        return _moved(self._fetch.find(client_id), size_bytes, now_ms)
+
     def fetch_room_bytes(self, client_id: str | None) -> int:
         """The most that one fetch may bring: what the limit allows in a whole window."""
         found = self._fetch.find(client_id)
         return UNLIMITED_BYTES if found is None else int(found[0] * self._window_s)
+
+
+def _moved(found: tuple[float, ByteRate] | None, size_bytes: int, now_ms: float) -> int:
+    if found is None:
+        return 0
+    limit, rate = found
+    rate.record(size_bytes, now_ms)
+    return rate.throttle_ms(limit, now_ms)

@@ -175,6 +175,8 @@ class Connection(asyncio.BufferedProtocol):
             if isinstance(call, list):
                 self._finish(answer, call)
                 return
+            if self._is_lost and call.api.only_reads:
+                return  # a share session opened for nobody would never end
             self._server.metrics.request_started(call.api.name)
             reply = call.start()
             if reply is None or isinstance(reply, Message):

@@ -22,6 +22,24 @@ if TYPE_CHECKING:
 
 __all__ = ["Seat", "ShareFetching", "Wish"]
 
+#: the errors of a partition that Java's consumer knows what to do about
+EXPECTED = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.REPLICA_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.UNKNOWN_SERVER_ERROR,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Wish:
@@ -51,18 +69,32 @@ class Seat:
 
 class ShareFetching:
     def __init__(
-        self, broker: Broker, session: ShareSession, partitions: Iterable[TopicIdPartition], wish: Wish
+        self,
+        broker: Broker,
+        session: ShareSession,
+        epoch: int,
+        partitions: Iterable[TopicIdPartition],
+        wish: Wish,
     ) -> None:
         self.seats = [Seat(at) for at in partitions]
         self._broker = broker
         self._session = session
+        #: the request's
+        self._epoch = epoch
         self._wish = wish
         self._deadline_ms = broker.monotonic_ms() + max(wish.max_wait_ms, 0)
         #: what the seats say is the answer
         self.is_done = False
+        #: the waiting room's count at the last look
+        self._looked_at = -1
+
+    @property
+    def bytes_given(self) -> int:
+        return sum(len(seat.helping.records) for seat in self.seats if seat.helping is not None)
 
     def try_now(self) -> bool:
         """Looks once, and takes what there is if it is enough. False: nothing was taken, and it is worth waiting."""
+        self._looked_at = self._broker.waiting_room.wake_count
         ready = self._ready()
         is_late = self._left_ms() <= 0 or self._broker.is_stopping or not self._is_session_alive()
         if all(seat.error for seat in self.seats):
@@ -81,6 +113,8 @@ class ShareFetching:
 
     async def wait(self) -> None:
         """Looks again whenever something happened, until it is enough or the time is up."""
+        if self._looked_at != self._broker.waiting_room.wake_count and self.try_now():
+            return  # it happened between the first look, in the request's turn, and this one
         while True:
             await self._broker.waiting_room.wait(self._keys(), max(self._left_ms(), 0) / 1000)
             if self.try_now():
@@ -98,8 +132,10 @@ class ShareFetching:
         return self._deadline_ms - self._broker.monotonic_ms()
 
     def _is_session_alive(self) -> bool:
-        """A session that ended meanwhile has given back what its member held: nothing more is to be taken for it."""
-        return self._broker.shares.sessions.get(self._session.key) is self._session
+        """A session that ended meanwhile has given back what its member held: nothing more is to be taken for it. Nor
+        for a request that another one of the session has overtaken, which will be answered with an error."""
+        is_there = self._broker.shares.sessions.get(self._session.key) is self._session
+        return is_there and self._session.is_current(self._epoch)
 
     def _ready(self) -> list[Seat]:
         ready: list[Seat] = []
@@ -169,5 +205,5 @@ class ShareFetching:
 
 
 def _fetch_error(code: ErrorCode) -> ErrorCode:
-    """Java's consumer dies of a fetch that is told COORDINATOR_NOT_AVAILABLE; of this one it takes note."""
-    return ErrorCode.UNKNOWN_SERVER_ERROR if code is ErrorCode.COORDINATOR_NOT_AVAILABLE else code
+    """Java's consumer dies of a fetch whose error it does not expect; of this one it takes note and goes on."""
+    return code if code in EXPECTED else ErrorCode.UNKNOWN_SERVER_ERROR

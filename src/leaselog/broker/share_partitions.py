@@ -65,15 +65,13 @@ class SharePartitions:
     # -- what ends ------------------------------------------------------------------------------------------
 
     def connection_closed(self, client: Client) -> None:
-        """Ends the session that the connection opened; without any session left, the group is forgotten here."""
-        closed = self.sessions.connection_closed(ConnectionId(client.connection_id))
-        if closed is None:
-            return
-        if closed.session is not None:
-            self._broker.share_metrics.evicted_sessions += 1
-            self.release(closed.session)
-        if closed.is_group_empty:
-            self.forget(closed.key.group_id)
+        """Ends the sessions that the connection opened; without any session left, a group is forgotten here."""
+        for closed in self.sessions.connection_closed(ConnectionId(client.connection_id)):
+            if closed.session is not None:
+                self._broker.share_metrics.evicted_sessions += 1
+                self.release(closed.session)
+            if closed.is_group_empty:
+                self.forget(closed.key.group_id)
 
     def release(self, session: ShareSession) -> None:
         """The session is over: what its member holds in its partitions is given back."""

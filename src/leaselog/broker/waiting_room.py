@@ -3,6 +3,9 @@
 One future a waiting request, one timer, no task of its own. Whoever makes something happen calls `wake(key)`;
 every request parked under the key then looks again and, if it is not satisfied, comes back. Nothing is bounded
 here because the number of connections is: each can wait for one request only.
+
+Who looks in one turn of the loop and parks in a later one may miss what happened in between: `wake_count` says whether
+anything did.
 """
 
 from __future__ import annotations
@@ -18,6 +21,8 @@ class WaitingRoom:
         #: every waiting future stands under all of its keys, and under no other
         self._parked: dict[Hashable, set[asyncio.Future[bool]]] = {}
         self._count = 0
+        #: how often anybody was woken, or would have been
+        self.wake_count = 0
 
     def __len__(self) -> int:
         return self._count
@@ -43,6 +48,7 @@ class WaitingRoom:
                     del self._parked[key]
 
     def wake(self, key: Hashable) -> None:
+        self.wake_count += 1
         for woken in self._parked.get(key, ()):
             _settle(woken, True)
 

@@ -1,8 +1,8 @@
 """Share sessions: what a member fetches from this broker, and the epoch that orders its requests.
 
 Rules are Apache Kafka's, with its oddities where a client can see them: ShareFetch and ShareAcknowledge advance one
-epoch; membership of the group is not checked; nothing is evicted to make room; and the connection that opened a
-session ends, when it closes, whatever session its key names by then.
+epoch; membership of the group is not checked; nothing is evicted to make room; and a connection that opened sessions
+ends, when it closes, whatever sessions their keys name by then.
 """
 
 from __future__ import annotations
@@ -113,8 +113,8 @@ class ShareSessions:
         self.max_sessions = max_sessions
         self.evicted_count = 0
         self._sessions: dict[SessionKey, ShareSession] = {}
-        #: the last session that a connection opened
-        self._opened_by: dict[ConnectionId, SessionKey] = {}
+        #: the sessions that each connection has opened, which need not be there any more
+        self._opened_by: dict[ConnectionId, dict[SessionKey, None]] = {}
         self._sessions_of_group: dict[GroupId, int] = {}
 
     def __len__(self) -> int:
@@ -187,11 +187,11 @@ class ShareSessions:
                 del self._sessions_of_group[key.group_id]
         return session
 
-    def connection_closed(self, connection: ConnectionId) -> ClosedConnection | None:
-        """End what this connection opened last; None if it opened nothing."""
-        key = self._opened_by.pop(connection, None)
-        if key is None:
-            return None
+    def connection_closed(self, connection: ConnectionId) -> list[ClosedConnection]:
+        """End what this connection opened. Apache Kafka ends the last one only; any other stays there for ever."""
+        return [self._closed(key) for key in self._opened_by.pop(connection, ())]
+
+    def _closed(self, key: SessionKey) -> ClosedConnection:
         session = self.end(key)
         if session is not None:
             self.evicted_count += 1
@@ -219,7 +219,10 @@ class ShareSessions:
         session = ShareSession(key, partitions)
         self._sessions[key] = session
         self._sessions_of_group[key.group_id] = self.of_group(key.group_id) + 1
-        self._opened_by[connection] = key
+        opened = self._opened_by.setdefault(connection, {})
+        if len(opened) >= self.max_sessions:  # of which most have been closed again
+            del opened[next(iter(opened))]
+        opened[key] = None
         return session
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ import pytest
 from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker import server as server_module
+from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import NewTopic
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.fetch import (
@@ -165,6 +166,26 @@ def test_without_enough_records_the_answer_waits_for_more() -> None:
             assert not waiting.done()
             await box.append("t", T, partition=2)
             assert [spans(p) for p in await waiting] == [[(0, 2)], [(0, 1)]]
+
+    run(story())
+
+
+def test_records_that_come_between_the_look_and_the_wait_are_not_missed() -> None:
+    """The handler looks in the turn in which the request came, and waits in a later one."""
+
+    async def story() -> None:
+        async with in_a_box() as box:
+            await three_batches(box)
+            api = api_of(FetchRequest.API_KEY)
+            assert api is not None
+            request = asked(box, part(2), max_wait_ms=LONG_MS, min_bytes=1)
+            context = RequestContext(box.broker, api, 12, "test", Client(1, "127.0.0.1", 5555))
+            reply = api.handler(request, context)
+            assert isinstance(reply, Awaitable)
+            await box.append("t", T, partition=2)
+            waiting = asyncio.ensure_future(reply)
+            await turns()
+            assert waiting.done()
 
     run(story())
 

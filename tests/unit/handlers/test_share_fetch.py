@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable
 from uuid import UUID
 
 import pytest
@@ -25,11 +26,13 @@ from handlers.share_member import (
     settled,
     skip_ms,
 )
+from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import FeatureUpdate
+from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import WriteState, Written
 from leaselog.model import ErrorCode
-from leaselog.wire.messages.share_fetch import ShareFetchResponse
+from leaselog.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 
 NOWHERE = UUID(int=77)
 
@@ -205,6 +208,35 @@ def test_no_partition_starves() -> None:
     run(story())
 
 
+def test_an_acquire_mode_that_is_not_known_is_refused() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            answer = await group.member().fetch(share_acquire_mode=2)
+            assert answer.error_code == ErrorCode.INVALID_REQUEST
+            assert answer.error_message == "share acquire mode 2, expected 0 or 1"
+
+    run(story())
+
+
+def test_a_member_over_its_quota_is_leased_nothing_until_its_pause_is_over() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(10, batches=4)
+            limit = QuotaAlteration((("client-id", "test"),), (("consumer_byte_rate", 10.0),))
+            assert await group.box.broker.cluster.alter_quotas([limit]) == {limit.entity: None}
+            member = group.member()
+            first = await member.fetch(max_records=1)
+            assert ranges(first) == [(0, 9, 1)], "a batch comes whole"
+            assert first.throttle_time_ms > 0
+            over = await member.fetch(acks={0: [(0, 9, [ACCEPT])]}, max_wait_ms=60_000)
+            assert over.throttle_time_ms > 0
+            assert (ranges(over), acknowledge_codes(over)) == ([], {0: 0})
+            await skip_ms(60_000)
+            assert ranges(await member.fetch(max_records=1)) == [(10, 19, 1)]
+
+    run(story())
+
+
 def test_a_batch_larger_than_the_limit_is_delivered_all_the_same() -> None:
     async def story() -> None:
         async with a_group() as group:
@@ -248,6 +280,54 @@ def test_a_fetch_waits_for_records() -> None:
             assert not await settled(waiting)
             await group.produce(1)
             assert ranges(await waiting) == [(0, 0, 1)]
+
+    run(story())
+
+
+def test_records_that_come_between_the_look_and_the_wait_are_not_missed() -> None:
+    """The handler looks in the turn in which the request came, and waits in a later one."""
+
+    async def story() -> None:
+        async with a_group() as group:
+            member = group.member()
+            await member.fetch()
+            reply = begin_fetch(group, epoch=1, max_wait_ms=60_000)
+            await group.produce(1)
+            waiting = asyncio.ensure_future(reply)
+            assert await settled(waiting)
+            assert ranges(await waiting) == [(0, 0, 1)]
+
+    run(story())
+
+
+def begin_fetch(group: Group, **wish: int) -> Awaitable[ShareFetchResponse]:
+    """The first turn of a fetch; what is left of it has not begun."""
+    api = api_of(ShareFetchRequest.API_KEY)
+    assert api is not None
+    request = ShareFetchRequest(
+        group_id=group.name,
+        member_id="m",
+        share_session_epoch=wish.pop("epoch"),
+        max_records=500,
+        batch_size=500,
+        **wish,
+    )
+    context = RequestContext(group.box.broker, api, 2, "test", Client(1, "127.0.0.1", 5555))
+    reply = api.handler(request, context)
+    assert isinstance(reply, Awaitable)
+    return reply
+
+
+def test_a_fetch_that_is_given_up_takes_nothing() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=60_000))
+            assert not await settled(waiting)
+            waiting.cancel()
+            assert await settled(waiting)
+            assert len(group.box.broker.waiting_room) == 0
+            await group.produce(1)
+            assert ranges(await group.member("b", connection=2).fetch()) == [(0, 0, 1)]
 
     run(story())
 
@@ -550,6 +630,7 @@ def test_a_fetch_that_was_overtaken_while_it_waited_is_an_error() -> None:
             await member.acknowledge({})
             await group.produce(1)
             assert (await waiting).error_code == ErrorCode.INVALID_SHARE_SESSION_EPOCH
+            assert ranges(await member.fetch()) == [(0, 0, 1)], "nothing was leased for the error"
 
     run(story())
 

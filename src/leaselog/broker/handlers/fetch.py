@@ -122,10 +122,11 @@ def fetch(request: FetchRequest, context: RequestContext) -> Reply:
         for index in topic.partitions
     )
     broker.fetch_sessions.settle(session)
+    looked_at = broker.waiting_room.wake_count
     look = _look(request, session, context)
     if request.max_wait_ms <= 0 or _is_enough(look, request, context):
         return _response(request, session, look, context)
-    return _answer_later(request, session, look, context)
+    return _answer_later(request, session, look, looked_at, context)
 
 
 def _asked(request: FetchRequest, *, by_id: bool) -> Iterable[FollowedPartition]:
@@ -149,10 +150,12 @@ def _is_enough(look: _Look, request: FetchRequest, context: RequestContext) -> b
 
 
 async def _answer_later(
-    request: FetchRequest, session: FetchSession, look: _Look, context: RequestContext
+    request: FetchRequest, session: FetchSession, look: _Look, looked_at: int, context: RequestContext
 ) -> FetchResponse:
     """Looks again whenever something happened, until there is enough or the time is up."""
     broker = context.broker
+    if looked_at != broker.waiting_room.wake_count:  # between the request's turn and this one
+        look = _look(request, session, context)
     deadline_ms = broker.monotonic_ms() + request.max_wait_ms
     left_ms = float(request.max_wait_ms)
     while left_ms > 0 and not _is_enough(look, request, context):

@@ -41,10 +41,19 @@ from leaselog.wire.messages.share_fetch import (
 
 #: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
 MAX_PARTITIONS = 20_000
+#: as the wire has them
+BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-@serves(ShareFetchRequest, versions=(1, 2), kips="KIP-932, 1206, 1222", counts_errors=True, exclusive=True)
+@serves(
+    ShareFetchRequest,
+    versions=(1, 2),
+    kips="KIP-932, 1206, 1222",
+    counts_errors=True,
+    exclusive=True,
+    only_reads=True,
+)
 def share_fetch(
     request: ShareFetchRequest, context: RequestContext
 ) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
@@ -90,6 +99,11 @@ def share_fetch(
 
 def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
     """A request that renews leases fetches nothing, and has to say so."""
+    if request.share_acquire_mode not in (BATCH_OPTIMIZED, RECORD_LIMIT):
+        text = (
+            f"share acquire mode {request.share_acquire_mode}, expected {BATCH_OPTIMIZED} or {RECORD_LIMIT}"
+        )
+        return Refused(ErrorCode.INVALID_REQUEST, text)
     if not request.is_renew_ack:
         return None
     asked = {
@@ -106,19 +120,33 @@ def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
 
 
 def _fetching(request: ShareFetchRequest, session: ShareSession, context: RequestContext) -> ShareFetching:
-    epoch = request.share_session_epoch
-    wants_none = request.max_records <= 0 or request.max_bytes <= 0 or epoch == FINAL_EPOCH
+    epoch, max_bytes = request.share_session_epoch, _allowed_bytes(request, context)
+    wants_none = request.max_records <= 0 or max_bytes <= 0 or epoch == FINAL_EPOCH
     wish = Wish(
         max_wait_ms=request.max_wait_ms,
         min_bytes=request.min_bytes,
-        max_bytes=request.max_bytes,
+        max_bytes=max_bytes,
         max_records=request.max_records,
         batch_size=request.batch_size,
-        mode=AcquireMode.RECORD_LIMIT if request.share_acquire_mode == 1 else AcquireMode.BATCH_OPTIMIZED,
+        mode=AcquireMode.RECORD_LIMIT
+        if request.share_acquire_mode == RECORD_LIMIT
+        else AcquireMode.BATCH_OPTIMIZED,
     )
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
-    return ShareFetching(context.broker, session, () if wants_none else list(session.partitions), wish)
+    partitions = () if wants_none else list(session.partitions)
+    return ShareFetching(context.broker, session, epoch, partitions, wish)
+
+
+def _allowed_bytes(request: ShareFetchRequest, context: RequestContext) -> int:
+    """How many it may have: none while its client is over its quota, nor are records leased to it then."""
+    quotas = context.broker.quotas
+    if not quotas.limits_fetch:
+        return request.max_bytes
+    context.throttle_ms = quotas.fetching(context.client_id, 0, context.broker.monotonic_ms())
+    if context.throttle_ms:
+        return 0
+    return min(request.max_bytes, max(1, quotas.fetch_room_bytes(context.client_id)))
 
 
 async def _refuse_later(refused: Refused, wait_ms: int, context: RequestContext) -> ShareFetchResponse:
@@ -155,6 +183,11 @@ def _response(
     if epoch != FINAL_EPOCH and not session.is_current(epoch):
         text = f"share session epoch {session.epoch} came while {epoch} was waiting"
         return _refusal(Refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH, text), context)
+    if broker.quotas.limits_fetch and fetching.bytes_given:
+        # Leased and read, so handed out; what is over the limit, the next request waits for.
+        context.throttle_ms = broker.quotas.fetched(
+            context.client_id, fetching.bytes_given, broker.monotonic_ms()
+        )
     topics: dict[UUID, dict[int, PartitionData]] = {}
     for seat in fetching.seats:
         data = _fetched(seat, session, context)
@@ -170,6 +203,7 @@ def _response(
             broker.metrics.error(context.api, refused.code)
             data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
     response = ShareFetchResponse(
+        throttle_time_ms=context.throttle_ms,
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             session.key.group_id
         ).share_record_lock_duration_ms,
