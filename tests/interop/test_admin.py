@@ -8,10 +8,10 @@ from contextlib import closing
 
 import pytest
 
-from interop.broker_process import CHECKOUT, BrokerProcess
+from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
 from interop.confluent_io import consumer_of, numbered, produce, wait_until
 from leaselog.admin import Admin, GroupState, GroupType, NewTopic, Resource, ResourceType, ShareOffset
-from leaselog.client import EARLIEST, LATEST, kafka_errors
+from leaselog.client import EARLIEST, LATEST, UnsupportedVersion, kafka_errors
 from leaselog.model import TopicPartition
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -46,7 +46,7 @@ def test_the_snippets_of_the_guide_work(
     address = broker_factory().address
     snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     names: dict[str, object] = {"__name__": "guide"}
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     for snippet in snippets:
         exec(compile(snippet.replace("127.0.0.1:9092", address), str(GUIDE), "exec"), names)
     shown = capsys.readouterr().out
@@ -82,6 +82,28 @@ def test_a_share_group_with_a_member_is_described_and_its_offsets_are_not_to_be_
             admin.delete_share_group_offsets(group, [topic])
         with pytest.raises(kafka_errors.GroupNotEmptyException):
             admin.delete_groups([group])
+
+
+def test_what_a_group_has_in_flight_is_told_by_leaselog_alone(
+    admin: Admin, broker: BrokerProcess, topic: str, fresh: Callable[[str], str]
+) -> None:
+    group, where = fresh("group"), TopicPartition(topic, 0)
+    admin.alter_configs(Resource(ResourceType.GROUP, group), put={"share.auto.offset.reset": "earliest"})
+    produce(broker, topic, numbered(3))
+    config = {"bootstrap.servers": broker.address, "group.id": group, "log_level": 2}
+    config["share.acknowledgement.mode"] = "explicit"
+    with closing(confluent_kafka.ShareConsumer(config)) as member:
+        member.subscribe([topic])
+        got = list[object]()
+        wait_until(lambda: got.extend(member.poll(0.2)) or len(got) == 3, "the records")
+        if is_kafka():
+            with pytest.raises(UnsupportedVersion):
+                admin.describe_share_partitions(group, [where])
+            return
+        seen = admin.describe_share_partitions(group, [where])[where]
+        (who,) = admin.describe_groups([group])[group].members
+        assert (seen.in_flight, seen.available, seen.delivery_counts) == (3, 0, {1: 3})
+        assert [(h.member_id, h.record_count) for h in seen.holders] == [(who.member_id, 3)]
 
 
 def test_offsets_of_a_share_group_are_set_listed_and_deleted(

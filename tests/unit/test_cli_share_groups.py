@@ -14,9 +14,11 @@ from leaselog.admin import (
     GroupDescription,
     GroupState,
     GroupType,
+    Holding,
     MemberDescription,
     NewTopic,
     ShareOffset,
+    SharePartitionDescription,
     create_topics,
     settle,
 )
@@ -104,6 +106,25 @@ def test_members_are_a_table_of_apaches_widths() -> None:
     assert tables.members_table(GROUP, verbose=True).split("\n")[2] == (
         "g               Yp8dXjTFQvKqkRBsKUHMKw /10.0.0.1       worker          4            5             s:2;t:0,1,10"
     )
+
+
+def test_what_is_in_flight_is_a_table_of_partitions_and_one_of_holders() -> None:
+    found = {
+        TopicPartition("t", 1): BrokerError(ErrorCode.OFFSET_NOT_AVAILABLE),
+        TopicPartition("t", 0): SharePartitionDescription(
+            5, 30, 40, 12, 10, 3, 25, 2000, 61_240, {1: 10, 5: 2}, (Holding("m-1", 12, 900, 29_960),)
+        ),
+        TopicPartition("t", 2): SharePartitionDescription(7, 7, 7, 0, 0, 0, 0, 200, None, {}, ()),
+    }
+    assert tables.in_flight_tables("g", found).split("\n") == [
+        "",
+        "GROUP           TOPIC           PARTITION  IN-FLIGHT  AVAILABLE  DONE-AHEAD  WINDOW      OLDEST    DELIVERIES",
+        "g               t               0          12         10         3           25/2000     61.2s     1x:10,5x:2",
+        "g               t               2          0          0          0           0/200       -         -",
+        "",
+        "GROUP           TOPIC           PARTITION  HOLDER          RECORDS  FIRST-DEADLINE LAST-DEADLINE",
+        "g               t               0          m-1             12       0.9s           30.0s",
+    ]
 
 
 def test_deleted_offsets_say_what_became_of_each_topic() -> None:
@@ -255,6 +276,32 @@ def test_what_does_not_exist_is_said_before_anything_is_done(capsys: pytest.Capt
         "GROUP_ID_NOT_FOUND: Group g not found.",
         "GROUP_ID_NOT_FOUND: Group g not found.",
     ]
+
+
+def test_the_verbose_view_shows_what_is_in_flight_or_that_it_cannot(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    verbose = ("--describe", "--group", "g", "--verbose")
+
+    async def main() -> None:
+        async with box_cluster() as cluster:
+            settle(await create_topics(cluster, [NewTopic("t", 1)]))
+            await cluster.box.append("t", 1000, 2000, 3000)
+            await command(cluster, *RESET, "--to-earliest", "--execute")
+            capsys.readouterr()
+            await command(cluster, *verbose)
+            await command(cluster, *verbose, "--json")
+            cluster.missing = {"DescribeSharePartitions"}
+            await command(cluster, *verbose)
+
+    run(main())
+    out, err = capsys.readouterr()
+    assert "IN-FLIGHT" in out.splitlines()[4]
+    assert out.splitlines()[5].split()[3:7] == ["0", "3", "0", "0/2000"]
+    (shown,), end = json.JSONDecoder().raw_decode(out[out.index("[\n") :])
+    assert shown["offsets"][0]["window"]["available"] == 3
+    assert "IN-FLIGHT" not in out[out.index("[\n") + end :]
+    assert err == "\nWhat is in flight: not available, this is not a leaselog broker.\n"
 
 
 def test_groups_are_listed_by_state_described_and_deleted(capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ from leaselog.admin.share_groups import (
     delete_share_group_offsets,
     list_share_group_offsets,
 )
+from leaselog.admin.share_partitions import Holding, SharePartitionDescription, describe_share_partitions
 from leaselog.admin.topics import (
     NewPartitions,
     NewTopic,
@@ -56,6 +57,7 @@ __all__ = [
     "GroupListing",
     "GroupState",
     "GroupType",
+    "Holding",
     "MemberDescription",
     "NewPartitions",
     "NewTopic",
@@ -64,6 +66,7 @@ __all__ = [
     "Resource",
     "ResourceType",
     "ShareOffset",
+    "SharePartitionDescription",
     "SomeFailed",
     "Synonym",
     "TopicDescription",
@@ -80,6 +83,7 @@ __all__ = [
     "describe_cluster",
     "describe_configs",
     "describe_groups",
+    "describe_share_partitions",
     "describe_topics",
     "list_groups",
     "list_share_group_offsets",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 
-from leaselog.admin import configs, groups, nodes, records, share_groups, topics
+from leaselog.admin import configs, groups, nodes, records, share_groups, share_partitions, topics
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.outcome import settle
 from leaselog.admin.share_groups import ShareOffset
+from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
 from leaselog.client import BrokerError, Cluster, list_offsets
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
@@ -145,6 +146,12 @@ class AsyncAdmin:
     async def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
         """Forget how far a group without members has come in these topics."""
         settle(await share_groups.delete_share_group_offsets(self._cluster, group_id, topics))
+
+    async def describe_share_partitions(
+        self, group_id: str, places: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, SharePartitionDescription]:
+        """What the group has in flight: an extension of leaselog brokers, ``UnsupportedVersion`` from others."""
+        return settle(await share_partitions.describe_share_partitions(self._cluster, group_id, places))
 
     # records
 

@@ -11,6 +11,7 @@ from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, Gr
 from leaselog.admin.loop_thread import LoopThread
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.share_groups import ShareOffset
+from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
 from leaselog.client import BrokerError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
@@ -115,6 +116,11 @@ class Admin:
 
     def delete_share_group_offsets(self, group_id: str, topics: Iterable[str]) -> None:
         self._loop.run(self._admin.delete_share_group_offsets(group_id, topics))
+
+    def describe_share_partitions(
+        self, group_id: str, places: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, SharePartitionDescription]:
+        return self._loop.run(self._admin.describe_share_partitions(group_id, places))
 
     # records
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from leaselog.admin import GroupDescription, GroupListing, MemberDescription, ShareOffset
+from leaselog.admin import (
+    GroupDescription,
+    GroupListing,
+    MemberDescription,
+    ShareOffset,
+    SharePartitionDescription,
+)
 from leaselog.client import BrokerError
 from leaselog.model import TopicPartition
 
@@ -13,6 +19,8 @@ __all__ = [
     "assignment_text",
     "deleted_offsets_table",
     "group_json",
+    "in_flight_json",
+    "in_flight_tables",
     "listing_table",
     "members_json",
     "members_table",
@@ -29,6 +37,7 @@ _MISSING = "-"
 Rows = Sequence[Sequence[object]]
 #: where a group stands in each partition; a partition that cannot be told now has its error
 Offsets = Mapping[TopicPartition, ShareOffset | BrokerError | None]
+InFlight = Mapping[TopicPartition, SharePartitionDescription | BrokerError]
 
 
 def _lines(widths: Sequence[int], head: Sequence[str], rows: Rows) -> list[str]:
@@ -73,6 +82,42 @@ def _offset_cells(offset: ShareOffset | BrokerError | None) -> tuple[object, obj
 
 def _or_missing(value: object) -> object:
     return _MISSING if value is None else value
+
+
+def in_flight_tables(group_id: str, found: InFlight) -> str:
+    """What Kafka's protocol does not tell, a table of partitions and one of those who hold records."""
+    known = [(where, seen) for where, seen in sorted(found.items()) if not isinstance(seen, BrokerError)]
+    names = [_widest([group_id]), _widest(where.topic for where, _ in known), 10]
+    head = ["GROUP", "TOPIC", "PARTITION"]
+    counts = ["IN-FLIGHT", "AVAILABLE", "DONE-AHEAD", "WINDOW", "OLDEST", "DELIVERIES"]
+    rows = [
+        (
+            group_id,
+            *where,
+            seen.in_flight,
+            seen.available,
+            seen.done_ahead,
+            f"{seen.window_used}/{seen.window_limit}",
+            _MISSING if seen.oldest_age_ms is None else _seconds(seen.oldest_age_ms),
+            ",".join(f"{count}x:{records}" for count, records in seen.delivery_counts.items()) or _MISSING,
+        )
+        for where, seen in known
+    ]
+    text = _table([*names, 10, 10, 11, 11, 9], [*head, *counts], rows)
+    held = [
+        (group_id, *where, holder.member_id, holder.record_count,
+         _seconds(holder.first_deadline_ms), _seconds(holder.last_deadline_ms))
+        for where, seen in known
+        for holder in seen.holders
+    ]  # fmt: skip
+    if held:
+        widths = [*names, _widest(str(row[3]) for row in held), 8, 14]
+        text += "\n" + _table(widths, [*head, "HOLDER", "RECORDS", "FIRST-DEADLINE", "LAST-DEADLINE"], held)
+    return text
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:.1f}s"
 
 
 def state_table(group: GroupDescription, *, verbose: bool) -> str:
@@ -137,8 +182,14 @@ def deleted_offsets_table(outcomes: Mapping[str, BrokerError | None]) -> str:
     return _table([_widest(outcomes)], ("TOPIC", "STATUS"), rows)
 
 
-def group_json(group: GroupDescription, offsets: Offsets) -> dict[str, Any]:
+def group_json(
+    group: GroupDescription, offsets: Offsets, in_flight: InFlight | None = None
+) -> dict[str, Any]:
     shown = [offset_json(where, offset) for where, offset in sorted(offsets.items())]
+    if in_flight is not None:
+        for row in shown:
+            seen = in_flight[TopicPartition(row["topic"], row["partition"])]
+            row["window"] = None if isinstance(seen, BrokerError) else in_flight_json(seen)
     return {"group": group.group_id, "state": group.state.value, "offsets": shown}
 
 
@@ -151,6 +202,30 @@ def offset_json(where: TopicPartition, offset: ShareOffset | BrokerError | None)
         "leaderEpoch": None if offset is None else offset.leader_epoch,
         "startOffset": None if offset is None else offset.start_offset,
         "lag": None if offset is None else offset.lag,
+    }
+
+
+def in_flight_json(seen: SharePartitionDescription) -> dict[str, Any]:
+    return {
+        "startOffset": seen.start_offset,
+        "endOffset": seen.end_offset,
+        "highWatermark": seen.high_watermark,
+        "inFlight": seen.in_flight,
+        "available": seen.available,
+        "doneAhead": seen.done_ahead,
+        "used": seen.window_used,
+        "limit": seen.window_limit,
+        "oldestAgeMs": seen.oldest_age_ms,
+        "deliveryCounts": {str(count): records for count, records in seen.delivery_counts.items()},
+        "holders": [
+            {
+                "consumerId": holder.member_id,
+                "records": holder.record_count,
+                "firstDeadlineMs": holder.first_deadline_ms,
+                "lastDeadlineMs": holder.last_deadline_ms,
+            }
+            for holder in seen.holders
+        ],
     }
 
 

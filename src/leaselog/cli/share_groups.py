@@ -1,5 +1,6 @@
 """`leaselog share-groups`: what kafka-share-groups.sh does, with its options and its tables.
 
+`--describe --verbose` shows what is in flight besides, from a leaselog broker: who holds what and until when.
 Two things differ on purpose: wrong usage is one line and exit 2 without the whole help behind it, and what fails ends
 with exit 1, where Apache's tool prints the error among its results and says 0.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 
 from leaselog.admin import (
     GroupDescription,
@@ -18,6 +19,7 @@ from leaselog.admin import (
     delete_groups,
     delete_share_group_offsets,
     describe_groups,
+    describe_share_partitions,
     list_groups,
     list_share_group_offsets,
     settle,
@@ -27,8 +29,8 @@ from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, po
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import print_json
 from leaselog.cli.reset_offsets import Reset, new_offsets, parse_datetime, parse_topics
-from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster
-from leaselog.model import ErrorCode
+from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster, UnsupportedVersion
+from leaselog.model import ErrorCode, TopicPartition
 
 __all__ = ["add_arguments", "run"]
 
@@ -213,14 +215,34 @@ async def _describe_offsets(
     cluster: Cluster, groups: Sequence[GroupDescription], args: argparse.Namespace
 ) -> None:
     found = settle(await list_share_group_offsets(cluster, {g.group_id: None for g in groups}))
+    in_flight = await _in_flight(cluster, found) if args.verbose else None
     if args.json:
-        print_json([tables.group_json(group, found[group.group_id]) for group in groups])
+        seen = in_flight or {}
+        print_json([tables.group_json(g, found[g.group_id], seen.get(g.group_id)) for g in groups])
         return
     for group in groups:
-        if not found[group.group_id]:
-            print(f"\nShare group '{group.group_id}' has no offset information.")
+        group_id = group.group_id
+        if not found[group_id]:
+            print(f"\nShare group '{group_id}' has no offset information.")
             continue
-        print(tables.offsets_table(group.group_id, found[group.group_id], verbose=args.verbose))
+        print(tables.offsets_table(group_id, found[group_id], verbose=args.verbose))
+        if in_flight is not None:
+            print(tables.in_flight_tables(group_id, in_flight[group_id]))
+    if args.verbose and in_flight is None:
+        print("\nWhat is in flight: not available, this is not a leaselog broker.", file=sys.stderr)
+
+
+async def _in_flight(
+    cluster: Cluster, offsets: Mapping[str, Iterable[TopicPartition]]
+) -> dict[str, tables.InFlight] | None:
+    """What each group has in flight; None from a broker that does not tell."""
+    try:
+        return {
+            group_id: await describe_share_partitions(cluster, group_id, places) if places else {}
+            for group_id, places in offsets.items()
+        }
+    except UnsupportedVersion:
+        return None
 
 
 def _describe_members(groups: Iterable[GroupDescription], args: argparse.Namespace) -> None:

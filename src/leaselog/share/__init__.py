@@ -28,6 +28,7 @@ from leaselog.share.effects import (
     Persist,
     WakeFetchers,
 )
+from leaselog.share.inspection import Holding, Inspection, inspect
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
 from leaselog.share.record_state import RecordState
 from leaselog.share.share_partition import SharePartition
@@ -80,4 +81,7 @@ __all__ = [
     "WakeFetchers",
     "WriteToken",
     "find_malformed",
+    "Holding",
+    "Inspection",
+    "inspect",
 ]

@@ -4,6 +4,7 @@
   a newer client can try again (`broker.dispatch` does it: such a request's body cannot be decoded here).
 - A client software name or version that is not plain text is INVALID_REQUEST (from v3, KIP-511).
 - v3 leaves out supported features whose lowest level is 0: it could not say so before KAFKA-17011 (v4).
+- What leaselog serves beside Kafka's APIs is told to clients that say they are leaselog's own: others need not know it.
 - v5 (KIP-1242): a cluster id or node id that is not ours is REBOOTSTRAP_REQUIRED.
 """
 
@@ -13,6 +14,7 @@ import re
 
 from leaselog.broker.api import RequestContext, apis, serves
 from leaselog.model import ErrorCode
+from leaselog.wire.extensions import FIRST_EXTENSION_KEY
 from leaselog.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -24,10 +26,14 @@ from leaselog.wire.messages.api_versions import (
 SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
-def supported_versions() -> list[ApiVersion]:
+OWN_SOFTWARE_NAME = "leaselog"
+
+
+def supported_versions(*, extensions: bool = False) -> list[ApiVersion]:
     return [
         ApiVersion(api_key=api.key, min_version=api.advertised_from, max_version=api.versions.last)
         for api in apis()
+        if extensions or api.key < FIRST_EXTENSION_KEY
     ]
 
 
@@ -50,7 +56,7 @@ def api_versions(request: ApiVersionsRequest, context: RequestContext) -> ApiVer
             return ApiVersionsResponse(error_code=ErrorCode.REBOOTSTRAP_REQUIRED)
     features = [f for f in cluster.supported_features() if f.min_level > 0 or context.version >= 4]
     return ApiVersionsResponse(
-        api_keys=supported_versions(),
+        api_keys=supported_versions(extensions=request.client_software_name == OWN_SOFTWARE_NAME),
         supported_features=[
             SupportedFeatureKey(name=f.name, min_version=f.min_level, max_version=f.max_level)
             for f in features
