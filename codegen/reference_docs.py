@@ -5,15 +5,83 @@ python codegen/reference_docs.py [DIRECTORY]     (docs/reference by default)
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from leaselog.broker.api import apis, load_handlers
+from leaselog.broker.group_owner import GroupCounts
 from leaselog.broker.metrics import Metrics
+from leaselog.broker.share_coordinator_owner import ShareStateCounts
 from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.share import ShareSessions
+
+KAFKA_METRICS = (
+    ("`group-count{protocol=share}`", '`leaselog_groups{type="share"}`, summed over its states'),
+    (
+        "`share-group-count{state}`",
+        '`leaselog_groups{type="share"}`, by state; a group is Empty or Stable, a dead one is gone',
+    ),
+    ("`share-group-rebalance-rate`, `-count`", "`leaselog_share_group_rebalances_total`"),
+    ("`num-partitions{protocol=share}`", "`leaselog_share_group_partitions`"),
+    (
+        "`num-partitions{state}` of the group and share coordinators",
+        "`leaselog_coordinator_partitions`",
+    ),
+    ("`share-acknowledgement-rate`, `-count`", "`leaselog_share_acknowledged_records_total`, all types"),
+    ("`record-acknowledgement-rate`, `-count`", "`leaselog_share_acknowledged_records_total`"),
+    ("`RecordAcknowledgementsPerSec{ackType}`", "`leaselog_share_acknowledged_records_total`"),
+    ("`PartitionLoadTimeMs`, `partition-load-time-avg`, `-max`", "`leaselog_share_partition_load_seconds`"),
+    ("`RequestTopicPartitionsFetchRatio{group}`", "`leaselog_share_fetch_ratio`, from 0 to 1"),
+    ("`TopicPartitionsAcquireTimeMs{group}`", "`leaselog_share_acquire_seconds`"),
+    ("`AcquisitionLockTimeoutPerSec`", "`leaselog_share_partition_lock_timeouts_total`, in records"),
+    ("`InFlightMessageCount`", "`leaselog_share_partition_in_flight_records`"),
+    ("`InFlightBatchCount`", "`leaselog_share_partition_in_flight_runs`: records alike are one"),
+    (
+        "`InFlightBatchMessageCount`",
+        "left out: runs join and split as records change. `leaselog_share_partition_in_flight_records` by "
+        "`leaselog_share_partition_in_flight_runs` is the mean",
+    ),
+    ("`FetchLockTimeMs`, `FetchLockRatio`", "left out: nothing locks a share partition"),
+    ("`ShareSessionsCount`", "`leaselog_share_sessions`"),
+    ("`SharePartitionsCount`", "`leaselog_share_session_partitions`"),
+    ("`ShareSessionEvictionsPerSec`", "`leaselog_share_session_evictions_total`"),
+    ("`DelayedShareFetchMetrics.ExpiresPerSec`", "`leaselog_share_fetch_expired_total`"),
+    (
+        "`NumDelayedOperations`, `PurgatorySize` of `ShareFetch`",
+        "`leaselog_waiting_requests`, all that wait; nothing is left behind that would have to be purged",
+    ),
+    (
+        "`TotalShareFetchRequestsPerSec`, `TotalShareAcknowledgementRequestsPerSec`",
+        '`leaselog_requests_total{api="ShareFetch"}`, `{api="ShareAcknowledge"}`; by topic they are left out',
+    ),
+    (
+        "`FailedShareFetchRequestsPerSec`, `FailedShareAcknowledgementRequestsPerSec`",
+        "`leaselog_request_errors_total`, by API and error, top-level or of a partition",
+    ),
+    ("`RequestMetrics` of every share API", "`leaselog_request_seconds`, `leaselog_requests_total`"),
+    ("`write-rate`, `write-total`", "`leaselog_share_state_written_records_total`"),
+    (
+        "`write-latency-avg`, `-max`",
+        "`leaselog_share_state_write_seconds`; the maximum, since the start, is "
+        "`leaselog_share_state_longest_write_seconds`",
+    ),
+    (
+        "`last-pruned-offset{topic,partition}`",
+        '`leaselog_log_start_offset{topic="__share_group_state"}`',
+    ),
+    (
+        "`event-queue-size`, `event-queue-time-ms`, `event-processing-time-ms`, `thread-idle-ratio`",
+        "left out: coordinators have no threads and no queues of their own",
+    ),
+    (
+        "`batch-linger-time-ms`, `batch-flush-time-ms`",
+        "left out: nothing lingers; see `leaselog_sync_seconds`",
+    ),
+    ("lag of a share partition (KIP-1226, through the admin API)", "`leaselog_share_partition_lag` too"),
+)
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 
@@ -49,6 +117,10 @@ def metrics_page() -> str:
         fetch_sessions=(),
         logs=SimpleNamespace(partitions=list),
         shares=SimpleNamespace(owners=list, sessions=ShareSessions(0)),
+        groups=SimpleNamespace(
+            listed=list, share_partition_count=lambda: 0, owner_states=list, counts=GroupCounts()
+        ),
+        share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),
         share_metrics=ShareMetrics(metrics.registry),
     )
     metrics.watch(nothing)
@@ -61,10 +133,31 @@ def metrics_page() -> str:
         "| metric | type | meaning |",
         "| --- | --- | --- |",
     ]
+    names: set[str] = set()
     for family in sorted(metrics.registry.collect(), key=lambda f: f.name):
         name = family.name + ("_total" if family.type == "counter" else "")
         lines.append(f"| `{name}` | {family.type} | {family.documentation} |")
+        names.add(name)
+    lines += ["", *kafka_metrics(names)]
     return "\n".join(lines) + "\n"
+
+
+def kafka_metrics(names: set[str]) -> list[str]:
+    """Apache Kafka's metrics of share groups, each with what tells the same here, or with why nothing does."""
+    lines = [
+        "## Apache Kafka's metrics of share groups",
+        "",
+        "Those of KIP-932 as released, and of KIP-1226. A rate is `rate()` of a counter, an average a histogram's",
+        "or summary's `_sum` by its `_count`.",
+        "",
+        "| Kafka's | here |",
+        "| --- | --- |",
+    ]
+    for theirs, ours in KAFKA_METRICS:
+        for named in re.findall(r"leaselog_\w+", ours):
+            assert named in names, f"{theirs} is told by {named}, which is not there"
+        lines.append(f"| {theirs} | {ours} |")
+    return lines
 
 
 def main(directory: Path) -> None:

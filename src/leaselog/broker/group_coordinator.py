@@ -7,12 +7,12 @@ belongs to the partition that Java's hash of its name falls on, and must be foun
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
-from leaselog.broker.group_owner import GroupOwner
+from leaselog.broker.group_owner import GroupCounts, GroupOwner
 from leaselog.broker.group_surroundings import ClusterSurroundings
 from leaselog.broker.partition import Partition
 from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC
@@ -59,6 +59,7 @@ class GroupCoordinator:
         self._broker = broker
         self._owners: dict[int, GroupOwner] = {}
         self._limits = group_limits(broker.config)
+        self.counts = GroupCounts()
         self._around = ClusterSurroundings(broker)
         self._started_ms = 0.0
         self._is_stopped = False
@@ -126,6 +127,18 @@ class GroupCoordinator:
         """An id nobody has: what the member calls itself, and chance."""
         return MemberId(f"{prefix}-{uuid4()}")
 
+    # -- what is told of them -------------------------------------------------------------------------------
+
+    def owner_states(self) -> list[str]:
+        return [owner.state for owner in self._owners.values()]
+
+    def listed(self) -> Iterator[ListedGroup]:
+        """All groups as they are now, safe or not."""
+        return (group for owner in self._owners.values() for group in owner.listed())
+
+    def share_partition_count(self) -> int:
+        return sum(owner.share_partition_count() for owner in self._owners.values())
+
     # -- owners ---------------------------------------------------------------------------------------------
 
     def _partition_count(self) -> int:
@@ -150,7 +163,7 @@ class GroupCoordinator:
         return owner
 
     def _new_owner(self, partition: Partition) -> GroupOwner:
-        return GroupOwner(partition, self._limits, self._around, now_ms=self._now_ms)
+        return GroupOwner(partition, self._limits, self._around, now_ms=self._now_ms, counts=self.counts)
 
     def _drop_owners(self) -> None:
         owners, self._owners = self._owners, {}

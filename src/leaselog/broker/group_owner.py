@@ -12,24 +12,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from leaselog.broker.group_records import decode_fact, encode_fact
 from leaselog.broker.partition import Partition
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.group_commands import Answer, GroupCommand, Reply, Token
+from leaselog.coordination.group_commands import Answer, GroupCommand, ListedGroup, Reply, Token
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import GroupLimits, Outcome
+from leaselog.coordination.share_group_facts import ShareEpochStored
 from leaselog.log import Appended, AppendRefused, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, iterate_headers
 from leaselog.wire.records import Record, build_batch, read_records
 
-__all__ = ["GroupOwner"]
+__all__ = ["GroupCounts", "GroupOwner"]
 
 A = TypeVar("A")
 
@@ -47,6 +48,14 @@ STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
 OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
 
 
+@dataclass(slots=True)
+class GroupCounts:
+    """What has happened to the groups of all owners together, for whoever shows it."""
+
+    #: new epochs of share groups, each of which makes a new assignment due
+    share_rebalances: int = 0
+
+
 class GroupOwner:
     def __init__(
         self,
@@ -55,8 +64,10 @@ class GroupOwner:
         around: Surroundings = NOTHING_AROUND,
         *,
         now_ms: Callable[[], int],
+        counts: GroupCounts | None = None,
     ) -> None:
         self.partition = partition
+        self._counts = counts or GroupCounts()
         self._limits = limits
         self._around = around
         self._now_ms = now_ms
@@ -120,6 +131,21 @@ class GroupOwner:
             self._loading.cancel()
         self._abandon(STOPPED)
 
+    # -- what is told of it ---------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """`failed` is what cannot be loaded."""
+        if self._is_stopped:
+            return "failed"
+        return "loading" if self._shard is None else "active"
+
+    def listed(self) -> Iterator[ListedGroup]:
+        return iter(()) if self._shard is None else self._shard.listed()
+
+    def share_partition_count(self) -> int:
+        return 0 if self._shard is None else self._shard.share_partition_count()
+
     # -- running --------------------------------------------------------------------------------------------
 
     def _carry_out(self, outcome: Outcome, now_ms: int) -> None:
@@ -129,6 +155,7 @@ class GroupOwner:
             self._append(batch, now_ms)
         for fact in outcome.facts:
             shard.replay(fact, now_ms)
+            self._counts.share_rebalances += isinstance(fact, ShareEpochStored) and fact.epoch is not None
         if outcome.replies:
             self._reply_when_safe(outcome.replies)
 

@@ -10,9 +10,7 @@ takes longer than the counting.
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
@@ -20,6 +18,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.metrics_core import Metric
 
 from leaselog.broker.api import Api
+from leaselog.broker.plain_histogram import PlainHistogram
 from leaselog.model import ErrorCode
 from leaselog.wire.schema import Message
 
@@ -50,26 +49,6 @@ REQUEST_SECONDS = (
 )
 
 
-class _Durations:
-    """A histogram that costs a fraction of a microsecond to add to."""
-
-    __slots__ = ("counts", "total_s")
-
-    def __init__(self) -> None:
-        #: one for each bound of `REQUEST_SECONDS`, and one beyond
-        self.counts = [0] * (len(REQUEST_SECONDS) + 1)
-        self.total_s = 0.0
-
-    def observe(self, seconds: float) -> None:
-        self.counts[bisect_left(REQUEST_SECONDS, seconds)] += 1
-        self.total_s += seconds
-
-    def buckets(self) -> list[tuple[str, float]]:
-        return list(
-            zip([*map(str, map(float, REQUEST_SECONDS)), "+Inf"], accumulate(self.counts), strict=True)
-        )
-
-
 class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -88,7 +67,7 @@ class Metrics:
             registry=self.registry,
         )
         self.requests: dict[str, int] = {}
-        self.durations: dict[str, _Durations] = {}
+        self.durations: dict[str, PlainHistogram] = {}
         self._produced_to: dict[str, tuple[Callable[[float], None], Callable[[float], None]]] = {}
         self._fetched_from: dict[str, Callable[[float], None]] = {}
         self.registry.register(_RequestCollector(self))
@@ -103,7 +82,7 @@ class Metrics:
         """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""
         durations = self.durations.get(call.api.name)
         if durations is None:
-            durations = self.durations[call.api.name] = _Durations()
+            durations = self.durations[call.api.name] = PlainHistogram(REQUEST_SECONDS)
         durations.observe(seconds)
         if response is not None and not call.api.counts_errors:
             for code in _error_codes(response):
@@ -173,7 +152,7 @@ class _RequestCollector:
         text = "Time from a request's start to its answer, waits included, by API"
         family = HistogramMetricFamily("leaselog_request_seconds", text, labels=["api"])
         for api, durations in sorted(metrics.durations.items()):
-            family.add_metric([api], durations.buckets(), durations.total_s)
+            family.add_metric([api], durations.buckets(), durations.total)
         yield family
 
 

@@ -161,7 +161,13 @@ class ColocatedPersister:
         if known is None or known[0].partition is not partition:
             self._let_go()
             ledger = ControlRecordLedger(partition)
-            owner = ShareStateOwner(partition, ledger, self._limits, now_ms=self._broker.now_ms)
+            owner = ShareStateOwner(
+                partition,
+                ledger,
+                self._limits,
+                now_ms=self._broker.now_ms,
+                counts=self._broker.share_coordinator.counts,
+            )
             owner.load()
             known = self._owners[partition.name] = (owner, ledger)
         return known[0]

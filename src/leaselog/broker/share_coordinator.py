@@ -96,9 +96,8 @@ class ShareCoordinator:
         """Share partitions whose state is kept here."""
         return sum(owner.key_count() for owner in self._owners.values())
 
-    def log_starts(self) -> dict[int, int]:
-        """Where the log of each partition of the topic starts: how far it has been pruned."""
-        return {index: owner.partition.log.start_offset for index, owner in self._owners.items()}
+    def owner_states(self) -> list[str]:
+        return [owner.state for owner in self._owners.values()]
 
     # -- upkeep ---------------------------------------------------------------------------------------------
 

@@ -160,6 +160,13 @@ class ShareStateOwner:
             self._loading.cancel()
         self._abandon(STOPPED)
 
+    @property
+    def state(self) -> str:
+        """`failed` is what cannot be loaded."""
+        if self._is_stopped:
+            return "failed"
+        return "loading" if self._shard is None else "active"
+
     def topic_ids(self) -> set[TopicId]:
         """Of all topics it knows something about."""
         return set() if self._shard is None else self._shard.topic_ids()

@@ -82,7 +82,8 @@ class ShareFetching:
         #: the request's
         self._epoch = epoch
         self._wish = wish
-        self._deadline_ms = broker.monotonic_ms() + max(wish.max_wait_ms, 0)
+        self._started_ms = broker.monotonic_ms()
+        self._deadline_ms = self._started_ms + max(wish.max_wait_ms, 0)
         #: what the seats say is the answer
         self.is_done = False
         #: the waiting room's count at the last look
@@ -106,10 +107,13 @@ class ShareFetching:
         return self.is_done
 
     def _count(self, *, is_late: bool) -> None:
-        metrics, given = self._broker.share_metrics, sum(1 for seat in self.seats if seat.has_records)
-        metrics.partitions_asked += len(self.seats)
-        metrics.partitions_given += given
-        metrics.expired_fetches += is_late and not given
+        if not self.seats:
+            return  # it only acknowledged
+        given = sum(1 for seat in self.seats if seat.has_records)
+        elapsed_s = (self._broker.monotonic_ms() - self._started_ms) / 1000
+        self._broker.share_metrics.fetched(
+            self._session.key.group_id, len(self.seats), given, elapsed_s, is_late=is_late
+        )
 
     async def wait(self) -> None:
         """Looks again whenever something happened, until it is enough or the time is up."""

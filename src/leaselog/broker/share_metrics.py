@@ -3,20 +3,23 @@
 Machines count for themselves; the collector reads them when somebody asks. What an owner has counted is kept when it
 ends, so that totals only rise; what is told per share partition is told of those that have an owner here.
 
-Apache Kafka's counts of requests and of failed ones are `leaselog_requests` and `leaselog_request_errors` with the
-API's name. Its fetch lock has no counterpart: nothing locks a share partition.
+Which of Kafka's names is which of these is said in docs/reference/metrics.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prometheus_client import Histogram
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
+from leaselog.broker.coordinator_metrics import CoordinatorCollector
+from leaselog.broker.plain_histogram import PlainHistogram
+from leaselog.model import GroupId
 from leaselog.share import AcknowledgeType, Counters, RecordState
 
 if TYPE_CHECKING:
@@ -25,8 +28,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ShareMetrics"]
 
+#: of the partitions that a share fetch names, the part that gave records
+FETCH_RATIOS = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
+ACQUIRE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 LOAD_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 LABELS = ("group", "topic", "partition")
+
+
+@dataclass(slots=True)
+class GroupFetches:
+    ratio: PlainHistogram = field(default_factory=lambda: PlainHistogram(FETCH_RATIOS))
+    acquire_seconds: PlainHistogram = field(default_factory=lambda: PlainHistogram(ACQUIRE_SECONDS))
 
 
 class ShareMetrics:
@@ -47,9 +59,29 @@ class ShareMetrics:
         self.partitions_given = 0
         #: closed with their connection
         self.evicted_sessions = 0
+        #: of the groups that have a share partition here
+        self.groups: dict[GroupId, GroupFetches] = {}
 
     def loaded(self, seconds: float) -> None:
         self._load_seconds.observe(seconds)
+
+    def fetched(self, group_id: GroupId, asked: int, given: int, seconds: float, *, is_late: bool) -> None:
+        """A share fetch has ended that looked at so many partitions."""
+        self.partitions_asked += asked
+        self.partitions_given += given
+        self.expired_fetches += is_late and not given
+        group = self.groups.get(group_id)
+        if group is None:
+            return  # what it waited for is not here any more
+        group.ratio.observe(given / asked)
+        if given:
+            group.acquire_seconds.observe(seconds)
+
+    def group_came(self, group_id: GroupId) -> None:
+        self.groups[group_id] = GroupFetches()
+
+    def group_gone(self, group_id: GroupId) -> None:
+        self.groups.pop(group_id, None)
 
     def owner_ended(self, owner: SharePartitionOwner) -> None:
         if owner.machine is not None:
@@ -58,6 +90,7 @@ class ShareMetrics:
     def watch(self, broker: Broker) -> None:
         """Adds what is read from the broker at the time of asking."""
         self._registry.register(_ShareCollector(broker))
+        self._registry.register(CoordinatorCollector(broker))
 
 
 class _ShareCollector(Collector):
@@ -68,6 +101,7 @@ class _ShareCollector(Collector):
         yield from self._totals()
         yield from self._sessions()
         yield from self._per_partition()
+        yield from self._per_group()
 
     def _totals(self) -> Iterable[Metric]:
         metrics, sums = self._broker.share_metrics, Counters()
@@ -101,6 +135,22 @@ class _ShareCollector(Collector):
         yield GaugeMetricFamily(
             "leaselog_share_session_partitions", "Partitions in all share sessions", sessions.partition_count
         )
+
+    def _per_group(self) -> Iterable[Metric]:
+        ratio = HistogramMetricFamily(
+            "leaselog_share_fetch_ratio",
+            "Of the partitions a share fetch names, the part that gave records",
+            labels=["group"],
+        )
+        acquire = HistogramMetricFamily(
+            "leaselog_share_acquire_seconds",
+            "Time from a share fetch's first look to the one that got records",
+            labels=["group"],
+        )
+        for group_id, fetches in sorted(self._broker.share_metrics.groups.items()):
+            ratio.add_metric([group_id], fetches.ratio.buckets(), fetches.ratio.total)
+            acquire.add_metric([group_id], fetches.acquire_seconds.buckets(), fetches.acquire_seconds.total)
+        yield from (ratio, acquire)
 
     def _per_partition(self) -> Iterable[Metric]:
         timeouts = CounterMetricFamily(

@@ -49,7 +49,10 @@ class SharePartitions:
             owner.end()
         key = SharePartitionKey(group_id, at.topic_id, at.partition)
         owner = SharePartitionOwner(key, partition, self._broker, ended=self._ended)
-        self._owners.setdefault(group_id, {})[at] = owner
+        if group_id not in self._owners:
+            self._owners[group_id] = {}
+            self._broker.share_metrics.group_came(group_id)
+        self._owners[group_id][at] = owner
         owner.load()
         return owner
 
@@ -61,6 +64,7 @@ class SharePartitions:
             del group[at]
             if not group:
                 del self._owners[owner.key.group_id]
+                self._broker.share_metrics.group_gone(owner.key.group_id)
 
     # -- what ends ------------------------------------------------------------------------------------------
 

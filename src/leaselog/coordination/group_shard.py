@@ -10,6 +10,7 @@ and until when, is of the moment.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 from typing import assert_never
 
@@ -35,6 +36,7 @@ from leaselog.coordination.group_commands import (
     JoinGroup,
     LeaveAnswer,
     LeaveGroup,
+    ListedGroup,
     ListGroups,
     PartitionCodes,
     SyncGroup,
@@ -303,11 +305,10 @@ class GroupShard:
         return turn.reply(ask.token, Done())
 
     def _list(self, ask: ListGroups) -> GroupListing:
-        listed = (group.listed() for group in self._groups.values())
         return GroupListing(
             tuple(
                 g
-                for g in listed
+                for g in self.listed()
                 if (not ask.states or g.state.lower() in ask.states)
                 and (not ask.types or g.type in ask.types)
             )
@@ -347,7 +348,15 @@ class GroupShard:
         turn.facts.extend(share_states.tombstones(group))
         return turn.reply(ask.token, Done())
 
-    # What is there, for tests and for whoever writes a snapshot
+    # What is there, for whoever counts, writes a snapshot or tests
+
+    def listed(self) -> Iterator[ListedGroup]:
+        return (group.listed() for group in self._groups.values())
+
+    def share_partition_count(self) -> int:
+        """Partitions that there is state for, each as often as a group has it."""
+        shared = (group for group in self._groups.values() if isinstance(group, ShareGroup))
+        return sum(len(p.partitions) for group in shared for p in group.states.initialized.values())
 
     def stored_groups(self) -> dict[GroupId, GroupMetadata]:
         return dict(self._stored)

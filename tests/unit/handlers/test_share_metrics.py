@@ -5,6 +5,11 @@ from __future__ import annotations
 from prometheus_client import generate_latest
 
 from handlers.share_member import ACCEPT, LOCK_MS, REJECT, RELEASE, Group, a_group, run, skip_ms
+from leaselog.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from leaselog.wire.messages.share_group_heartbeat import (
+    ShareGroupHeartbeatRequest,
+    ShareGroupHeartbeatResponse,
+)
 
 
 def told(group: Group) -> dict[str, float]:
@@ -12,7 +17,9 @@ def told(group: Group) -> dict[str, float]:
     text = generate_latest(group.box.broker.metrics.registry).decode()
     lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
     return {
-        name.removeprefix("leaselog_share_"): float(value) for name, _, value in lines if "_share_" in name
+        name.removeprefix("leaselog_").removeprefix("share_"): float(value)
+        for name, _, value in lines
+        if name.startswith("leaselog_")
     }
 
 
@@ -59,5 +66,80 @@ def test_totals_outlive_the_owners_that_counted() -> None:
             assert found["acquired_records_total"] == found["released_records_total"] == 3
             assert (found["sessions"], found["session_evictions_total"]) == (0, 1)
             assert not [name for name in found if name.startswith("partition_lag{")]
+
+    run(story())
+
+
+async def beat(group: Group, epoch: int, *topics: str) -> int:
+    request = ShareGroupHeartbeatRequest(
+        group_id="s", member_id="m", member_epoch=epoch, subscribed_topic_names=topics or None
+    )
+    answer = await group.box.ask(request, ShareGroupHeartbeatResponse, 1)
+    assert answer.error_code == 0
+    return answer.member_epoch
+
+
+def test_groups_are_counted_by_state_and_their_rebalances_too() -> None:
+    async def story() -> None:
+        async with a_group(offsets_topic_num_partitions="3") as group:
+            group.box.broker.share_metrics.watch(group.box.broker)
+            find = FindCoordinatorRequest(key_type=0, coordinator_keys=["s"])
+            await group.box.ask(find, FindCoordinatorResponse, 4)
+            before = told(group)
+            assert before['groups{state="Stable",type="share"}'] == 0
+            await beat(group, 0, "t")
+            found = told(group)
+            assert found['groups{state="Stable",type="share"}'] == 1
+            assert found['groups{state="Empty",type="share"}'] == 0
+            assert found["group_partitions"] == 2
+            joined = found["group_rebalances_total"]
+            assert joined >= 1
+            await beat(group, -1)
+            left = told(group)
+            assert left['groups{state="Empty",type="share"}'] == 1
+            assert left["group_rebalances_total"] == joined + 1
+            assert found['coordinator_partitions{coordinator="group",state="active"}'] == 1
+            assert found['coordinator_partitions{coordinator="share",state="loading"}'] == 0
+
+    run(story())
+
+
+def test_writes_of_share_state_are_counted_with_their_times() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            group.box.broker.share_metrics.watch(group.box.broker)
+            await group.produce(3)
+            member = group.member()
+            await member.fetch()
+            before = told(group)
+            assert before["state_keys"] == 2
+            await member.acknowledge({0: [(0, 0, [ACCEPT])]})
+            found = told(group)
+            assert found["state_written_records_total"] == before["state_written_records_total"] + 1
+            assert found["state_write_seconds_count"] == found["state_written_records_total"]
+            assert found["state_write_seconds_sum"] > before["state_write_seconds_sum"]
+            assert 0 < found["state_longest_write_seconds"] <= found["state_write_seconds_sum"]
+
+    run(story())
+
+
+def test_of_each_group_it_is_told_how_much_a_fetch_gave_and_how_soon() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            group.box.broker.share_metrics.watch(group.box.broker)
+            await group.produce(3)
+            member = group.member()
+            await member.fetch(partitions=(0, 1))
+            await member.fetch(max_records=0)
+            await member.fetch(max_wait_ms=0)
+            found = told(group)
+            assert found['fetch_ratio_count{group="g"}'] == 2, "one asked for no records"
+            assert found['fetch_ratio_bucket{group="g",le="0.0"}'] == 1
+            assert found['fetch_ratio_sum{group="g"}'] == 0.5
+            assert found['acquire_seconds_count{group="g"}'] == 1
+            assert (found["fetch_partitions_total"], found["fetch_partitions_given_total"]) == (4, 1)
+            assert found["fetch_expired_total"] == 1
+            member.disconnect()
+            assert 'fetch_ratio_count{group="g"}' not in told(group)
 
     run(story())
