@@ -69,6 +69,30 @@ def test_upkeep_survives_a_full_disk_and_is_done_when_there_is_room(complaints: 
     asyncio.run(story())
 
 
+def test_who_must_know_is_told_after_retention_and_not_after_every_checkpoint() -> None:
+    async def story() -> None:
+        scene = Scene(retention_ms="1000", segment_ms="100")
+        await scene.append(NOW_MS)
+        scene.now_ms = NOW_MS + 5000
+        rounds: list[int] = []
+        told = asyncio.Event()
+
+        async def after() -> None:
+            partition = scene.logs.partition("t", 0)
+            assert partition is not None
+            rounds.append(partition.log.start_offset)
+            told.set()
+
+        keeping = asyncio.ensure_future(scene.logs.keep_house(0.02, 0.001, after))
+        async with asyncio.timeout(30):
+            await told.wait()
+        keeping.cancel()
+        await asyncio.gather(keeping, return_exceptions=True)
+        assert rounds == [1], "the old record was gone by then"
+
+    asyncio.run(story())
+
+
 def test_retired_segments_are_removed_when_their_time_has_come() -> None:
     async def story() -> None:
         scene = Scene(retention_ms="1000", segment_ms="100", file_delete_delay_ms="5000")

@@ -8,6 +8,8 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+from handlers.share_member import run, skip_ms
+
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import StateTopicLedger
 from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
@@ -84,10 +86,20 @@ def fail_sync(partition: Partition) -> None:
 
 
 def owner_of(
-    partition: Partition, clock: Clock | None = None, limits: ShareStateLimits = LIMITS
+    partition: Partition,
+    clock: Clock | None = None,
+    limits: ShareStateLimits = LIMITS,
+    *,
+    write_timeout_s: float = 5.0,
 ) -> ShareStateOwner:
     time = clock or Clock()
-    owner = ShareStateOwner(partition, StateTopicLedger(partition), limits, now_ms=lambda: time.now_ms)
+    owner = ShareStateOwner(
+        partition,
+        StateTopicLedger(partition),
+        limits,
+        now_ms=lambda: time.now_ms,
+        write_timeout_s=write_timeout_s,
+    )
     owner.load()
     return owner
 
@@ -355,3 +367,45 @@ async def test_cold_keys_beyond_one_step_miss_no_write_in_between() -> None:
     assert owner.prune()
     assert partition.log.start_offset == count
     owner.stop()
+
+
+def test_who_waits_too_long_for_a_write_is_told_to_try_again_and_the_write_goes_on() -> None:
+    async def story() -> None:
+        partition = open_partition(MemoryFiles())
+        owner = owner_of(partition)
+        begun = owner.ask(InitializeState(key(), 0, 0))
+        await turns()
+        await skip_ms(4_000)
+        later = owner.ask(InitializeState(key(1), 0, 0))
+        await skip_ms(1_001)
+        assert await begun == Refused(
+            ErrorCode.COORDINATOR_NOT_AVAILABLE,
+            "the write takes longer than share.coordinator.write.timeout.ms",
+        )
+        assert not later.done(), "it has a second left to wait for"
+        behind = owner.ask(SummarizeState(key()))
+        sync(partition)
+        assert await later == Written()
+        assert await behind == ShareSummary(0, 0, 0, 0)
+        again = owner.ask(InitializeState(key(), 0, 0))
+        await turns()
+        sync(partition)
+        assert await again == Written(), "trying again says the same"
+
+    run(story())
+
+
+def test_reads_behind_a_write_that_never_ends_are_given_up_too() -> None:
+    async def story() -> None:
+        partition = open_partition(MemoryFiles())
+        owner = owner_of(partition, write_timeout_s=1.0)
+        owner.ask(InitializeState(key(), 0, 0))
+        await turns()
+        await skip_ms(1_001)
+        behind = owner.ask(SummarizeState(key()))
+        await skip_ms(1_001)
+        outcome = await behind
+        assert isinstance(outcome, Refused)
+        assert outcome.code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+    run(story())

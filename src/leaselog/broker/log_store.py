@@ -6,7 +6,7 @@ Owned by the event loop. Syncs run in the flusher's threads; retention and check
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from leaselog.broker.config import TopicConfig
@@ -188,7 +188,12 @@ class LogStore:
 
     # -- upkeep ---------------------------------------------------------------------------------------------
 
-    async def keep_house(self, retention_check_s: float, checkpoint_s: float) -> None:
+    async def keep_house(
+        self,
+        retention_check_s: float,
+        checkpoint_s: float,
+        after_retention: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         """Retention, removal of doomed files and checkpoints, until cancelled."""
         loop = asyncio.get_running_loop()
         next_retention = loop.time() + retention_check_s
@@ -198,6 +203,8 @@ class LogStore:
             if is_due:
                 next_retention = loop.time() + retention_check_s
             await self.do_upkeep(with_retention=is_due)
+            if is_due and after_retention is not None:
+                await after_retention()
 
     async def do_upkeep(self, *, with_retention: bool) -> None:
         """One round. A disk that refuses is told of and tried again in the next: nothing of this is urgent."""

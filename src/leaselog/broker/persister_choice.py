@@ -24,7 +24,7 @@ COLOCATED = "leaselog.ColocatedPersister"
 
 def choose_persister(broker: Broker) -> Persister:
     """Raises ``ConfigError`` for a class that is not known here, as Kafka does for one it cannot load."""
-    name = broker.config.values[KEY]
+    name = broker.config.group_share_persister_class_name
     if name == DEFAULT:
         return InProcessPersister(broker.share_coordinator)  # of every key, as this is the only node
     if name in (NO_OP, ""):  # Kafka takes an empty name for it, and its tests give one

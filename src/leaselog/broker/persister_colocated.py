@@ -167,6 +167,7 @@ class ColocatedPersister:
                 self._limits,
                 now_ms=self._broker.now_ms,
                 counts=self._broker.share_coordinator.counts,
+                write_timeout_s=self._broker.config.share_coordinator_write_timeout_ms / 1000,
             )
             owner.load()
             known = self._owners[partition.name] = (owner, ledger)

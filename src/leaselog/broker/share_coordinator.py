@@ -43,6 +43,7 @@ class ShareCoordinator:
         self._broker = broker
         self._owners: dict[int, ShareStateOwner] = {}
         self._limits = share_state_limits(broker.config)
+        self._write_timeout_s = broker.config.share_coordinator_write_timeout_ms / 1000
         self.counts = ShareStateCounts()
         self._is_stopped = False
 
@@ -176,6 +177,7 @@ class ShareCoordinator:
             self._limits,
             now_ms=self._broker.now_ms,
             counts=self.counts,
+            write_timeout_s=self._write_timeout_s,
         )
 
 

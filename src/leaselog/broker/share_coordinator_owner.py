@@ -34,6 +34,8 @@ __all__ = ["ShareStateCounts", "ShareStateOwner"]
 STATE_BATCH_BYTES = 20
 #: answers that are not out yet; past it commands are refused with an error that is tried again
 MAX_WAITING = 100_000
+#: Kafka's default
+WRITE_TIMEOUT_S = 5.0
 #: snapshots of cold keys written before other work gets its turn
 COLD_STEP = 256
 
@@ -43,6 +45,9 @@ NOT_LOADED = Refused(
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The coordinator is loading and hence can't process requests."
 )
 STOPPED = Refused(ErrorCode.NOT_COORDINATOR, "This is not the correct coordinator.")
+TOO_LATE = Refused(
+    ErrorCode.COORDINATOR_NOT_AVAILABLE, "the write takes longer than share.coordinator.write.timeout.ms"
+)
 OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
 
 
@@ -79,6 +84,12 @@ class _Turn:
     promises: list[_Promise] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class _Write:
+    began_s: float
+    promises: list[_Promise] = field(default_factory=list)
+
+
 class ShareStateOwner:
     def __init__(
         self,
@@ -88,6 +99,7 @@ class ShareStateOwner:
         *,
         now_ms: Callable[[], int],
         counts: ShareStateCounts | None = None,
+        write_timeout_s: float = WRITE_TIMEOUT_S,
     ) -> None:
         self.partition = partition
         self._counts = counts or ShareStateCounts()
@@ -98,7 +110,9 @@ class ShareStateOwner:
         self._loading: asyncio.Task[None] | None = None
         self._turn: _Turn | None = None
         #: appended and not known to be safe, with what is promised for then, in order
-        self._writes: dict[asyncio.Future[Appended | AppendRefused], list[_Promise]] = {}
+        self._writes: dict[asyncio.Future[Appended | AppendRefused], _Write] = {}
+        self._write_timeout_s = write_timeout_s
+        self._late: asyncio.TimerHandle | None = None
         self._waiting_count = 0
         self._is_stopped = False
 
@@ -159,6 +173,8 @@ class ShareStateOwner:
         if self._loading is not None:
             self._loading.cancel()
         self._abandon(STOPPED)
+        if self._late is not None:
+            self._late.cancel()
 
     @property
     def state(self) -> str:
@@ -235,7 +251,7 @@ class ShareStateOwner:
         if self._turn is not None:
             self._turn.promises.append((answer, what))
         elif self._writes:
-            next(reversed(self._writes.values())).append((answer, what))
+            next(reversed(self._writes.values())).promises.append((answer, what))
         else:
             self._keep([(answer, what)])
 
@@ -255,8 +271,10 @@ class ShareStateOwner:
             for batch in self._ledger.batches(turn.facts, now_ms)
         ]
         for write in writes:
-            self._writes[write] = []
-        self._writes[writes[-1]] = turn.promises
+            self._writes[write] = _Write(turn.began_s)
+        self._writes[writes[-1]].promises = turn.promises
+        if self._late is None:
+            self._watch(turn.began_s)
         writes[-1].add_done_callback(lambda write: self._count(write, turn))
         for write in writes:
             if write.done():
@@ -273,19 +291,38 @@ class ShareStateOwner:
         return self.partition.log.config.max_message_bytes
 
     def _written(self, write: asyncio.Future[Appended | AppendRefused]) -> None:
-        promises = self._writes.pop(write, None)
-        if promises is None:
+        ended = self._writes.pop(write, None)
+        if ended is None:
             return  # the shard it was for is no more
         outcome = write.result()
         if isinstance(outcome, Appended):
-            self._keep(promises)
+            self._keep(ended.promises)
             return
         log.error("a write of share state failed", partition=self.partition.name, error=outcome.code.name)
         refusal = Refused(_told(outcome.code))
-        self._refuse(promises, refusal)
+        self._refuse(ended.promises, refusal)
         self._abandon(refusal)
         if not self._is_stopped and not self.partition.is_deleted:
             self.load()
+
+    def _watch(self, began_s: float) -> None:
+        """One timer, for the oldest write; it stays where it is when that ends in time, as nearly all do."""
+        loop = asyncio.get_running_loop()
+        self._late = loop.call_at(began_s + self._write_timeout_s, self._give_up_late)
+
+    def _give_up_late(self) -> None:
+        """Who waits too long is told to try again. The write goes on: what it says may well be safe in the end, and
+        whoever tries again says the same."""
+        now_s = asyncio.get_running_loop().time()
+        self._late, late_s = None, now_s - self._write_timeout_s
+        for write in self._writes.values():
+            if write.began_s > late_s:
+                return self._watch(write.began_s)
+            promises, write.promises = write.promises, []
+            self._refuse(promises, TOO_LATE)
+        if self._writes:
+            self._watch(now_s)  # who comes to wait behind them
+        return None
 
     def _keep(self, promises: list[_Promise]) -> None:
         self._waiting_count -= len(promises)
@@ -301,8 +338,8 @@ class ShareStateOwner:
         self._shard = None
         turn, self._turn = self._turn, None
         writes, self._writes = self._writes, {}
-        for promises in writes.values():
-            self._refuse(promises, refusal)
+        for write in writes.values():
+            self._refuse(write.promises, refusal)
         if turn is not None:
             self._refuse(turn.promises, refusal)
 

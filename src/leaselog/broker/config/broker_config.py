@@ -125,7 +125,14 @@ class BrokerConfig(View):
     share_coordinator_cold_partition_snapshot_interval_ms = Int(
         "An idle share partition is snapshot this often."
     )
-    share_coordinator_write_timeout_ms = Int("How long a write of share state may take.", planned=True)
+    share_coordinator_write_timeout_ms = Int(
+        "Whoever waits longer for a write of share state is told to try again."
+    )
+    group_share_persister_class_name = Text(
+        "Who keeps share state: org.apache.kafka.server.share.persister.DefaultStatePersister (the share coordinator "
+        "of this process), NoOpStatePersister of the same package, or an empty name (nobody), or "
+        "leaselog.ColocatedPersister (the partition's own log). Any other refuses the start."
+    )
 
     # Producers.
     producer_id_expiration_check_interval_ms = Int("How often producer ids to forget are looked for.")

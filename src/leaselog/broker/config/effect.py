@@ -23,7 +23,7 @@ _REASONS = (
         "how Kafka's group coordinator is built, or Streams groups",
     ),
     (r"(group\.)?consumer\..*|group\.consumer\..*", "the consumer group protocol of KIP-848 is to come"),
-    (r"(group\.)?share\.(assignors|assignor\..*|persister\..*)", "there is one assignor, one persister"),
+    (r"(group\.)?share\.(assignors|assignor\..*)", "there is one assignor"),
     (r"sasl\..*|connections\.max\.reauth\.ms|connection\.failed\..*", "authentication is to come"),
     (
         r"delegation\.token\..*|principal\.builder\.class|authorizer\..*|.*\.policy\.class\..*",
