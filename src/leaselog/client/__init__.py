@@ -1,4 +1,4 @@
-"""A client of any Kafka-compatible cluster: connections, metadata, an idempotent producer, consumers.
+"""A client of any Kafka-compatible cluster: connections, metadata, an idempotent producer, consumers, share consumers.
 
 It knows nothing of leaselog's own broker: the wire protocol is the boundary.
 """
@@ -22,9 +22,47 @@ from leaselog.client.membership import GroupSettings
 from leaselog.client.partitioner import Partitioner, murmur2, partition_for_key
 from leaselog.client.producer import Delivered, Producer, ProducerSettings
 from leaselog.client.session import Session
+from leaselog.client.share import (
+    AcknowledgementCallback,
+    AcknowledgeType,
+    AsyncShareConsumer,
+    CommitResults,
+    ConcurrentAccess,
+    ConfigError,
+    Deserializer,
+    IllegalState,
+    MetricName,
+    RecordDeserializationError,
+    ShareConsumerConfig,
+    ShareRecord,
+    TopicIdPartition,
+    Transient,
+    WakeupError,
+    as_bytes,
+    as_json,
+    as_string,
+)
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology, parse_bootstrap
 
 __all__ = [
+    "AcknowledgementCallback",
+    "AcknowledgeType",
+    "AsyncShareConsumer",
+    "CommitResults",
+    "ConcurrentAccess",
+    "ConfigError",
+    "Deserializer",
+    "IllegalState",
+    "MetricName",
+    "RecordDeserializationError",
+    "ShareConsumerConfig",
+    "ShareRecord",
+    "TopicIdPartition",
+    "Transient",
+    "WakeupError",
+    "as_bytes",
+    "as_json",
+    "as_string",
     "EARLIEST",
     "LATEST",
     "BatchLimits",

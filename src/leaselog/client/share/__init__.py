@@ -1,0 +1,37 @@
+"""The share consumer of KIP-932: a sans-I/O core, an asyncio consumer over it, and a blocking one over that."""
+
+from leaselog.client.share.acknowledgements import AcknowledgeType, TopicIdPartition
+from leaselog.client.share.async_consumer import AcknowledgementCallback, AsyncShareConsumer, CommitResults
+from leaselog.client.share.config import ShareConsumerConfig
+from leaselog.client.share.deserializers import Deserializer, as_bytes, as_json, as_string
+from leaselog.client.share.errors import (
+    ConcurrentAccess,
+    ConfigError,
+    IllegalState,
+    RecordDeserializationError,
+    Transient,
+    WakeupError,
+)
+from leaselog.client.share.metrics import MetricName
+from leaselog.client.share.record import ShareRecord
+
+__all__ = [
+    "AcknowledgeType",
+    "AcknowledgementCallback",
+    "AsyncShareConsumer",
+    "CommitResults",
+    "ConcurrentAccess",
+    "ConfigError",
+    "Deserializer",
+    "IllegalState",
+    "MetricName",
+    "RecordDeserializationError",
+    "ShareConsumerConfig",
+    "ShareRecord",
+    "TopicIdPartition",
+    "Transient",
+    "WakeupError",
+    "as_bytes",
+    "as_json",
+    "as_string",
+]

@@ -1,0 +1,164 @@
+"""What a consumer says about records it holds, and how that is written: leases, acknowledgements, commits. Pure.
+
+A *lease* is what one fetch acquired from one partition. A *bundle* is acknowledgements of one lease that succeed or
+fail together; the broker decides a partition at once, so a bundle never spans two leases: records whose lease ran
+out do not take those of a younger lease down with them. A *commit* collects what became of several bundles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+
+from leaselog.client.errors import ClientError
+from leaselog.model import TopicId, TopicPartition
+
+__all__ = [
+    "GAP",
+    "AcknowledgeType",
+    "Bundle",
+    "Commit",
+    "Lease",
+    "SessionLife",
+    "TopicIdPartition",
+    "wire_batches",
+]
+
+
+class AcknowledgeType(IntEnum):
+    """KIP-932's three outcomes and KIP-1222's wish for more time."""
+
+    ACCEPT = 1
+    RELEASE = 2
+    REJECT = 3
+    RENEW = 4
+
+
+#: An acquired offset without a record: compacted away, or a transaction's marker. Never the application's to say.
+GAP = 0
+#: runs of one type at least this long travel as one type, shorter ones share an array
+_LONG_RUN = 10
+
+
+class TopicIdPartition(NamedTuple):
+    """A partition of one life of a topic. A topic deleted and made again has the same name and another id."""
+
+    topic: str
+    partition: int
+    topic_id: TopicId
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return TopicPartition(self.topic, self.partition)
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(slots=True, eq=False)
+class SessionLife:
+    """One life of the share session with a broker. When it ends the broker takes back what was acquired in it."""
+
+    ended: ClientError | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Lease:
+    where: TopicIdPartition
+    #: acknowledgements go to the broker that lent the records, whoever leads now
+    node_id: int
+    life: SessionLife
+    #: when the records come free by themselves, by our clock and at the latest
+    deadline_ms: int
+    #: when the records were handed to the application; renewing on its behalf ends some time after this
+    delivered_ms: int = 0
+    #: a renewal on the application's behalf is on its way
+    is_renewing: bool = False
+    #: the broker has not refused to renew it
+    is_renewable: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Commit:
+    """What became of the bundles that went out together; a partition is listed when it had any."""
+
+    waiting: set[Bundle] = field(default_factory=set)
+    results: dict[TopicIdPartition, ClientError | None] = field(default_factory=dict)
+
+    @property
+    def is_done(self) -> bool:
+        return not self.waiting
+
+    def settle(self, bundle: Bundle, error: ClientError | None) -> None:
+        """One failure is the partition's result, whatever else went well there."""
+        self.waiting.discard(bundle)
+        where = bundle.lease.where
+        if error is not None or where not in self.results:
+            self.results[where] = error
+
+    def give_up(self, error: ClientError) -> None:
+        """Nobody waits any longer: what is not known by now has this result."""
+        for bundle in tuple(self.waiting):
+            self.settle(bundle, error)
+
+
+@dataclass(slots=True, eq=False)
+class Bundle:
+    lease: Lease
+    types: dict[int, int]
+    #: until when a failure that may pass is tried again
+    deadline_ms: int
+    commit: Commit | None = None
+    #: goes out at once instead of riding on the next fetch
+    is_urgent: bool = False
+    #: the application said it, and wants to hear what became of it
+    is_visible: bool = True
+    #: failed in company: is tried without, so that one stale lease harms itself only
+    is_alone: bool = False
+    not_before_ms: int = 0
+
+    @property
+    def renews(self) -> bool:
+        return AcknowledgeType.RENEW in self.types.values()
+
+
+def wire_batches(types: Mapping[int, int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """First offset, last offset, types: one type that holds for all of them, or one for each.
+
+    Ascending and without overlap, as brokers demand it.
+    """
+    for stretch in _stretches(sorted(types.items())):
+        start = 0
+        for at, end in _long_runs(stretch):
+            yield from _batch(stretch[start:at])
+            yield from _batch(stretch[at:end])
+            start = end
+        yield from _batch(stretch[start:])
+
+
+def _batch(part: list[tuple[int, int]]) -> Iterable[tuple[int, int, tuple[int, ...]]]:
+    if not part:
+        return ()
+    said = tuple(kind for _, kind in part)
+    uniform = said.count(said[0]) == len(said)
+    return ((part[0][0], part[-1][0], said[:1] if uniform else said),)
+
+
+def _stretches(pairs: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
+    """Maximal parts without a hole between their offsets."""
+    start = 0
+    for at in range(1, len(pairs) + 1):
+        if at == len(pairs) or pairs[at][0] != pairs[at - 1][0] + 1:
+            yield pairs[start:at]
+            start = at
+
+
+def _long_runs(stretch: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    start = 0
+    for at in range(1, len(stretch) + 1):
+        if at == len(stretch) or stretch[at][1] != stretch[start][1]:
+            if at - start >= _LONG_RUN:
+                yield start, at
+            start = at

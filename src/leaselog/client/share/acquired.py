@@ -1,0 +1,199 @@
+"""What a fetch acquired from one partition, turned into records when the application asks for them. Pure.
+
+A broker sends whole log batches and says which of their offsets it lent. Everything else is somebody else's and is
+skipped. Lent offsets without a record (compacted away, transaction markers) are gaps, which the consumer has to
+acknowledge or they would wait for their lock to run out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from leaselog.client.share.acknowledgements import GAP, AcknowledgeType, Lease
+from leaselog.client.share.deserializers import Deserializer, as_bytes
+from leaselog.client.share.errors import RecordDeserializationError
+from leaselog.client.share.record import ShareRecord
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.primitives import Buffer
+from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
+from leaselog.wire.records import Record, read_records
+
+__all__ = ["Acquired", "Decoding", "LentRange", "Taken", "lent_ranges"]
+
+#: start, end, delivery count; end is not part of it
+LentRange = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Decoding:
+    key: Deserializer[Any]
+    value: Deserializer[Any]
+    check_crcs: bool = True
+
+
+@dataclass(slots=True)
+class Taken:
+    records: list[ShareRecord[Any, Any]] = field(default_factory=list)
+    #: what the consumer says by itself: gaps, and batches that cannot be read
+    settled: dict[int, int] = field(default_factory=dict)
+    #: what is wrong with a batch, or with a part of one
+    error: DecodeError | None = None
+
+
+class Acquired:
+    """`take` until `is_empty`."""
+
+    def __init__(self, lease: Lease, data: Buffer, ranges: Sequence[LentRange]) -> None:
+        self.lease = lease
+        self.bytes = len(data)
+        self._data = memoryview(data)
+        self._position = 0
+        #: ascending and disjoint; what is behind the next record to be read
+        self._ranges = [entry for entry in ranges if entry[0] < entry[1]]
+        self._at = 0
+        #: of the present range, offsets below this are dealt with
+        self._next = self._ranges[0][0] if self._ranges else 0
+
+    @property
+    def is_empty(self) -> bool:
+        return self._at == len(self._ranges)
+
+    def rest(self) -> list[int]:
+        """The offsets not taken yet."""
+        if self.is_empty:
+            return []
+        offsets = list(range(self._next, self._ranges[self._at][1]))
+        for start, end, _ in self._ranges[self._at + 1 :]:
+            offsets += range(start, end)
+        return offsets
+
+    def take(self, limit: int, decoding: Decoding) -> Taken:
+        """Records until there are ``limit`` or more; a log batch is never torn, as acknowledging it whole is cheap."""
+        taken = Taken()
+        while not self.is_empty and len(taken.records) < limit:
+            try:
+                header = self._header()
+            except DecodeError as bad:
+                taken.error = bad
+                self._settle(self._ranges[-1][1], AcknowledgeType.RELEASE, taken)
+                break
+            if header is None:
+                self._settle(self._ranges[-1][1], GAP, taken)
+                break
+            self._take_batch(header, decoding, taken)
+            self._position += header.size_bytes
+        return taken
+
+    def _header(self) -> BatchHeader | None:
+        """The next batch, if it is wholly there: a broker may cut the last one at the size it was asked for."""
+        if len(self._data) - self._position <= PREFIX_BYTES:
+            return None
+        header = read_header(self._data, self._position)
+        return header if header.size_bytes <= len(self._data) - self._position else None
+
+    def _take_batch(self, header: BatchHeader, decoding: Decoding, taken: Taken) -> None:
+        end = header.end_offset
+        self._settle(header.base_offset, GAP, taken)
+        if self.is_empty or self._next >= end:
+            return  # nothing of this batch was lent
+        if not header.is_control:
+            kind = AcknowledgeType.REJECT
+            try:
+                if decoding.check_crcs:
+                    check_crc(self._data, header, self._position)
+                kind = AcknowledgeType.RELEASE
+                self._take_records(header, decoding, taken)
+            except DecodeError as bad:
+                # Bytes that are not what was written will never be; what we cannot unpack, another consumer may.
+                taken.error = bad
+                self._settle(end, kind, taken)
+                return
+        self._settle(end, GAP, taken)
+
+    def _take_records(self, header: BatchHeader, decoding: Decoding, taken: Taken) -> None:
+        ranges, lease = self._ranges, self.lease
+        for record in read_records(self._data, header, self._position):
+            offset = record.offset
+            if offset < self._next:
+                continue
+            if offset > self._next:
+                self._settle(offset, GAP, taken)
+                if self.is_empty:
+                    return
+                if offset < self._next:
+                    continue
+            _, end, delivery_count = ranges[self._at]
+            taken.records.append(_deliver(lease, header, record, delivery_count, decoding))
+            if offset + 1 < end:
+                self._next = offset + 1
+            else:
+                self._advance()
+                if self.is_empty:
+                    return
+
+    def _settle(self, before: int, kind: int, taken: Taken) -> None:
+        """Everything lent below ``before`` that has not been handed out gets this type."""
+        while not self.is_empty and self._next < before:
+            end = self._ranges[self._at][1]
+            stop = min(end, before)
+            taken.settled.update(dict.fromkeys(range(self._next, stop), int(kind)))
+            if stop < end:
+                self._next = stop
+            else:
+                self._advance()
+
+    def _advance(self) -> None:
+        self._at += 1
+        if self._at < len(self._ranges):
+            self._next = self._ranges[self._at][0]
+
+
+def _deliver(
+    lease: Lease, header: BatchHeader, record: Record, delivery_count: int, decoding: Decoding
+) -> ShareRecord[Any, Any]:
+    key, value, error = record.key, record.value, None
+    made_key: Any = key
+    made_value: Any = value
+    if key is not None and decoding.key is not as_bytes:
+        made_key, error = _made("key", decoding.key, key, lease, record.offset)
+    if error is None and value is not None and decoding.value is not as_bytes:
+        made_value, error = _made("value", decoding.value, value, lease, record.offset)
+    return ShareRecord(
+        lease,
+        record.offset,
+        delivery_count,
+        made_key,
+        made_value,
+        key,
+        value,
+        record.headers,
+        record.timestamp_ms,
+        header.timestamp_type,
+        header.leader_epoch,
+        error,
+    )
+
+
+def _made(
+    part: str, make: Deserializer[Any], data: bytes, lease: Lease, offset: int
+) -> tuple[Any, RecordDeserializationError | None]:
+    try:
+        return make(data), None
+    except Exception as refused:  # noqa: BLE001 - whatever a deserialiser raises is about this record
+        return None, RecordDeserializationError(part, str(lease.where), offset, refused)
+
+
+def lent_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[LentRange]:
+    """The wire's inclusive ranges as ours; neighbours of one delivery count become one."""
+    start, end, count = 0, 0, -1
+    for first, last, delivery_count in first_last_counts:
+        if first == end and delivery_count == count:
+            end = last + 1
+            continue
+        if start < end:
+            yield start, end, count
+        start, end, count = first, last + 1, delivery_count
+    if start < end:
+        yield start, end, count

@@ -1,0 +1,498 @@
+"""The share consumer for asyncio: carries the core's requests to the brokers, and lets its caller wait.
+
+Whatever the core asks for is a task of its own; there is no loop that could stand still. An answer goes back into
+the core, which may want to send something else, and wakes who waits. Nothing is handed to the caller across an
+await: a cancelled `poll` has taken no records, and a cancelled `commit_sync` goes on in the background.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Generic, TypeVar, overload
+from uuid import UUID, uuid4
+
+from leaselog.client.cluster import Cluster
+from leaselog.client.connection import Connection
+from leaselog.client.errors import (
+    ClientError,
+    ConnectionLost,
+    RequestTimedOut,
+    UnsupportedVersion,
+    raise_for,
+)
+from leaselog.client.share.acknowledgements import AcknowledgeType, Commit, TopicIdPartition
+from leaselog.client.share.config import BATCH_OPTIMIZED, ShareConsumerConfig
+from leaselog.client.share.core import CoordinatorAsk, MetadataAsk, ShareCore, Step
+from leaselog.client.share.deserializers import Deserializer
+from leaselog.client.share.errors import ConcurrentAccess, IllegalState, WakeupError
+from leaselog.client.share.membership import as_kafka_text
+from leaselog.client.share.metrics import MetricName
+from leaselog.client.share.node_session import NodeAsk
+from leaselog.client.share.record import ShareRecord
+from leaselog.client.topology import Topology
+from leaselog.model import TopicPartition
+from leaselog.wire.messages.get_telemetry_subscriptions import (
+    GetTelemetrySubscriptionsRequest,
+    GetTelemetrySubscriptionsResponse,
+)
+from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
+from leaselog.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
+from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
+from leaselog.wire.schema import Message
+
+__all__ = ["CLOSE_TIMEOUT_S", "AcknowledgementCallback", "AsyncShareConsumer", "CommitResults"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+#: of each partition with acknowledgements None, or why they failed
+CommitResults = dict[TopicIdPartition, ClientError | None]
+AcknowledgementCallback = Callable[[Mapping[TopicIdPartition, frozenset[int]], ClientError | None], None]
+
+#: Java's default
+CLOSE_TIMEOUT_S = 30.0
+#: for the goodbye to a coordinator that may be gone: the group finds out by itself after the session time-out
+LEAVE_TIMEOUT_S = 3.0
+#: versions of ShareFetch and ShareAcknowledge before it know neither record_limit nor renewal
+_RENEWING_VERSION = 2
+
+_log = logging.getLogger("leaselog.client.share")
+
+
+class AsyncShareConsumer(Generic[K, V]):
+    """A member of a share group. Use as ``async with``, or `close` it; it connects when it is first polled.
+
+    Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. Time-outs of calls
+    are seconds. One task at a time may wait in here, else ``ConcurrentAccess``; `wakeup` may come from anywhere.
+    """
+
+    @overload
+    def __init__(
+        self: AsyncShareConsumer[bytes, bytes],
+        config: Mapping[str, object] | None = None,
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: AsyncShareConsumer[bytes, V],
+        config: Mapping[str, object] | None = None,
+        *,
+        value_deserializer: Deserializer[V],
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: AsyncShareConsumer[K, V],
+        config: Mapping[str, object] | None = None,
+        *,
+        key_deserializer: Deserializer[K],
+        value_deserializer: Deserializer[V],
+        **more: object,
+    ) -> None: ...
+
+    def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
+        self.config = ShareConsumerConfig.of(config, **more)
+        self._cluster = Cluster(
+            self.config.bootstrap_servers,
+            client_id=self.config.client_id,
+            request_timeout_ms=self.config.request_timeout_ms,
+            api_timeout_ms=self.config.default_api_timeout_ms,
+        )
+        self._core = ShareCore(self.config, as_kafka_text(uuid4()), _now_ms())
+        self._coordinator: Connection | None = None
+        self._tasks = set[asyncio.Task[None]]()
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting = set[asyncio.Future[None]]()
+        self._woken = False
+        self._user: str | None = None
+        self._in_callback = False
+        self._callback: AcknowledgementCallback | None = None
+        self._instance_id: UUID | None = None
+        #: a bug of ours, raised wherever the application looks next
+        self._broken: BaseException | None = None
+        self._closed = False
+
+    async def __aenter__(self) -> AsyncShareConsumer[K, V]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    # subscribing
+
+    @property
+    def member_id(self) -> str:
+        return self._core.member_id
+
+    def subscription(self) -> frozenset[str]:
+        return self._core.subscription
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions fetched from at the moment; other members may fetch from the same ones."""
+        return self._core.assignment
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Replaces the subscription. The group is joined with the next `poll`; no topics are as `unsubscribe`."""
+        self._check_open()
+        if isinstance(topics, str):
+            raise ValueError(f"subscribe takes a collection of topics: [{topics!r}]")
+        self._core.subscribe(topics, _now_ms())
+        if self._loop is not None:
+            self._pump()
+
+    def unsubscribe(self) -> None:
+        """Leaves the group. Records held can still be acknowledged."""
+        self.subscribe(())
+
+    # records
+
+    async def poll(self, timeout: float = 1.0) -> list[ShareRecord[K, V]]:
+        """Records, at once if there are some, else an empty list after ``timeout`` seconds.
+
+        It ends what came before: in implicit mode the records of the last poll are accepted; in explicit mode all
+        must have been acknowledged, else ``IllegalState``. Renewed records are presented again, and alone. Raises
+        ``WakeupError``, and ``BrokerError`` for what the application has to know.
+        """
+        with self._in_use("poll"):
+            self._tell_completed()
+            deadline = time.monotonic() + _seconds(timeout)
+            again = self._core.begin_poll(_now_ms())
+            if again:
+                self._pump()
+                return again
+            return await self._wait_records(deadline, self.config.max_poll_records)
+
+    async def _wait_records(self, deadline: float, limit: int) -> list[ShareRecord[K, V]]:
+        returned = 0
+        try:
+            while True:
+                self._check_woken()
+                records = self._core.take(_now_ms(), limit)
+                returned = len(records)
+                remaining = deadline - time.monotonic()
+                if records:
+                    return records
+                self._core.want_records(max(0, int(remaining * 1000)), limit)
+                self._pump()
+                if remaining <= 0:
+                    return []
+                await self._changed(remaining)
+        finally:
+            self._core.end_poll(returned)
+            self._pump()
+
+    @overload
+    def acknowledge(self, record: ShareRecord[K, V], type: AcknowledgeType = ..., /) -> None: ...
+
+    @overload
+    def acknowledge(
+        self, topic: str, partition: int, offset: int, type: AcknowledgeType = ..., /
+    ) -> None: ...
+
+    def acknowledge(self, record: Any, *more: Any) -> None:
+        """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
+
+        It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
+        ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
+        """
+        self._check_open()
+        if isinstance(record, str):
+            partition, offset, *kinds = more
+            self._core.acknowledge_offset(record, partition, offset, *(kinds or [AcknowledgeType.ACCEPT]))
+        else:
+            self._core.acknowledge(record, *(more or [AcknowledgeType.ACCEPT]))
+
+    # commits
+
+    async def commit_sync(self, timeout: float | None = None) -> CommitResults:
+        """Commit what is acknowledged, in implicit mode everything. Each partition's result, an error or None.
+
+        Without a ``timeout`` it is ``default.api.timeout.ms``. What is undecided by then has ``RequestTimedOut``.
+        """
+        with self._in_use("commit_sync"):
+            timeout_s = self.config.default_api_timeout_ms / 1000 if timeout is None else _seconds(timeout)
+            commit = self._core.commit(_now_ms(), int(timeout_s * 1000))
+            self._pump()
+            await self._wait_commit(commit, time.monotonic() + timeout_s)
+            self._tell_completed()
+            return commit.results
+
+    async def _wait_commit(self, commit: Commit, deadline: float) -> None:
+        while not commit.is_done:
+            self._check_woken()
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                commit.give_up(RequestTimedOut("not acknowledged in time"))
+                return
+            await self._changed(remaining)
+
+    def commit_async(self) -> None:
+        """As `commit_sync`, without waiting; the acknowledgement commit callback gets the results."""
+        self._check_open()
+        self._core.commit(_now_ms(), self.config.default_api_timeout_ms)
+        if self._loop is not None:
+            self._pump()
+
+    def set_acknowledgement_commit_callback(self, callback: AcknowledgementCallback | None) -> None:
+        """It is called with offsets by partition and an error or None, from within `poll`, commits and `close`.
+
+        It may call `wakeup` and nothing else of the consumer; what it raises is logged.
+        """
+        self._check_open()
+        self._callback = callback
+
+    # other calls
+
+    def wakeup(self) -> None:
+        """The call that waits now, or the next that could, raises ``WakeupError``. From any thread."""
+        self._woken = True
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop is closed: nobody waits in it
+                self._loop.call_soon_threadsafe(self._notify)
+
+    @property
+    def acquisition_lock_timeout(self) -> float | None:
+        """For how many seconds the group's records are lent; None before the first answer."""
+        lock_ms = self._core.lock_timeout_ms
+        return None if lock_ms is None else lock_ms / 1000
+
+    def metrics(self) -> dict[MetricName, float]:
+        return self._core.metrics.snapshot(_now_ms())
+
+    async def client_instance_id(self, timeout: float) -> UUID:
+        """The id under which the cluster knows this client in telemetry. Raises ``UnsupportedVersion`` without such."""
+        with self._in_use("client_instance_id"):
+            if not self.config.enable_metrics_push:
+                raise IllegalState("Telemetry is not enabled. Set config `enable.metrics.push` to `true`.")
+            if self._instance_id is None:
+                answer = await self._cluster.retrying(self._ask_instance_id, timeout_ms=int(timeout * 1000))
+                self._instance_id = answer.client_instance_id
+            return self._instance_id
+
+    async def _ask_instance_id(self) -> GetTelemetrySubscriptionsResponse:
+        answer = await self._cluster.request(
+            GetTelemetrySubscriptionsRequest(client_instance_id=UUID(int=0)),
+            GetTelemetrySubscriptionsResponse,
+        )
+        raise_for(answer.error_code)
+        return answer
+
+    async def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Commit what was acknowledged, give back the rest, leave the group; about ``timeout`` seconds at most.
+
+        In implicit mode nothing is accepted here. Cannot be woken up; a second call does nothing.
+        """
+        if self._closed:
+            return
+        with self._in_use("close"):
+            deadline = time.monotonic() + _seconds(timeout)
+            self._core.commit_said(_now_ms(), int(timeout * 1000))
+            self._core.begin_close()
+            try:
+                if self._loop is not None:
+                    await self._end_sessions(deadline)
+                    await self._leave(deadline)
+            finally:
+                self._closed = True
+                await self._stop(ConnectionLost("the consumer was closed"))
+            self._tell_completed()
+
+    async def _end_sessions(self, deadline: float) -> None:
+        while self._core.has_sessions and (remaining := deadline - time.monotonic()) > 0:
+            for ask in self._core.end_sessions(_now_ms()):
+                self._begin(ask)
+            await self._changed(remaining)
+
+    async def _leave(self, deadline: float) -> None:
+        deadline = min(deadline, time.monotonic() + LEAVE_TIMEOUT_S)
+        self._pump()
+        while not self._core.has_left and (remaining := deadline - time.monotonic()) > 0:
+            await self._changed(remaining)
+
+    async def _stop(self, why: ClientError) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._core.abandon(why, _now_ms())
+        self._forget_coordinator()
+        await self._cluster.close()
+
+    # the way calls come in
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise IllegalState("This consumer has already been closed.")
+        if self._in_callback:
+            raise IllegalState(
+                "Share consumer methods are not accessible from user-defined acknowledgement commit callback."
+            )
+        if self._broken is not None:
+            raise self._broken
+
+    @contextmanager
+    def _in_use(self, what: str) -> Iterator[None]:
+        self._check_open()
+        if self._user is not None:
+            raise ConcurrentAccess(f"{what} while another task is in {self._user}: one task at a time")
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise ConcurrentAccess(f"{what} from another event loop than the one the consumer began in")
+        self._user = what
+        try:
+            yield
+        finally:
+            self._user = None
+
+    def _check_woken(self) -> None:
+        if self._broken is not None:
+            raise self._broken
+        if self._woken:
+            self._woken = False
+            raise WakeupError("the consumer was woken up")
+
+    def _tell_completed(self) -> None:
+        completed = self._core.take_completed()
+        if self._callback is None:
+            return
+        self._in_callback = True
+        try:
+            for done in completed:
+                try:
+                    self._callback({done.where: done.offsets}, done.error)
+                except Exception:  # noqa: BLE001 - Java's rule: a callback that fails does not stop the consumer
+                    _log.exception("the acknowledgement commit callback raised")
+        finally:
+            self._in_callback = False
+
+    # the way requests go out
+
+    def _pump(self) -> None:
+        """Send what the core wants to send now, and come back when it may want to send something later."""
+        if self._closed:
+            return
+        now_ms = _now_ms()
+        for step in self._core.step(now_ms):
+            self._begin(step)
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        next_ms = self._core.next_ms(now_ms)
+        if next_ms is not None:
+            loop = asyncio.get_running_loop()
+            # A millisecond is the core's finest time: anything less would find it not yet due.
+            self._timer = loop.call_later(max(next_ms - now_ms, 1) / 1000, self._pump)
+
+    def _begin(self, step: Step) -> None:
+        task = asyncio.create_task(self._carry_out(step))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (broken := task.exception()) is not None:
+            self._broken = self._broken or broken
+            self._notify()
+
+    async def _carry_out(self, step: Step) -> None:
+        try:
+            answer = await self._ask(step)
+        except ClientError as failed:
+            _log.debug("%s: %s", type(step).__name__, failed)
+            self._core.unheard(step, failed, _now_ms())
+        else:
+            self._core.heard(step, answer, _now_ms())
+        self._pump()
+        self._notify()
+
+    async def _ask(self, step: Step) -> Message | Topology:
+        match step:
+            case CoordinatorAsk():
+                return await self._ask_coordinator(step)
+            case MetadataAsk():
+                return await self._cluster.fetch_topology(
+                    step.topics, auto_create=self.config.allow_auto_create_topics
+                )
+            case NodeAsk():
+                return await self._ask_node(step)
+
+    async def _ask_node(self, ask: NodeAsk) -> Message:
+        connection = await self._cluster.connection(ask.node_id)
+        request = ask.request
+        kind: type[Message] = ShareAcknowledgeResponse
+        renews = request.is_renew_ack
+        limits = False
+        if isinstance(request, ShareFetchRequest):
+            kind, limits = ShareFetchResponse, request.share_acquire_mode != BATCH_OPTIMIZED
+        if (renews or limits) and connection.version_for(type(request)) < _RENEWING_VERSION:
+            what = "renewal" if renews else "share.acquire.mode=record_limit"
+            raise UnsupportedVersion(
+                f"{connection.address} does not know {what}: Apache Kafka 4.2 is the first"
+            )
+        timeout_ms = ask.wait_ms + self.config.request_timeout_ms
+        return await connection.request(request, kind, timeout_ms=timeout_ms)
+
+    async def _ask_coordinator(self, ask: CoordinatorAsk) -> ShareGroupHeartbeatResponse:
+        if ask.find_again:
+            self._forget_coordinator()
+        if self._coordinator is None or self._coordinator.is_closed:
+            # A connection of its own: a heartbeat must not wait behind a fetch that waits for records.
+            node = await self._cluster.coordinator(self.config.group_id)
+            self._coordinator = await self._cluster.open_connection(node)
+        return await self._coordinator.request(
+            ask.request, ShareGroupHeartbeatResponse, timeout_ms=self.config.request_timeout_ms
+        )
+
+    def _forget_coordinator(self) -> None:
+        if self._coordinator is not None:
+            self._coordinator.close()
+            self._coordinator = None
+
+    # waiting
+
+    def _notify(self) -> None:
+        waiting, self._waiting = self._waiting, set()
+        for waiter in waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    async def _changed(self, timeout_s: float) -> None:
+        """Returns when something was heard, or it is time."""
+        loop = asyncio.get_running_loop()
+        waiter: asyncio.Future[None] = loop.create_future()
+        self._waiting.add(waiter)
+        timer = loop.call_later(timeout_s, _let_go, waiter)
+        try:
+            await waiter
+        finally:
+            timer.cancel()
+            self._waiting.discard(waiter)
+
+
+def _let_go(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
+
+
+def _seconds(timeout: float) -> float:
+    if timeout < 0:
+        raise ValueError(f"timeout={timeout}: expected zero or more seconds")
+    return timeout
+
+
+def _now_ms() -> int:
+    return time.monotonic_ns() // 1_000_000

@@ -1,0 +1,43 @@
+"""What a share consumer raises beside the answers of brokers: wrong use, bad configuration, bad records, a wake-up."""
+
+from __future__ import annotations
+
+from leaselog.client.errors import ClientError
+
+__all__ = [
+    "ConcurrentAccess",
+    "ConfigError",
+    "IllegalState",
+    "RecordDeserializationError",
+    "Transient",
+    "WakeupError",
+]
+
+
+class IllegalState(RuntimeError):
+    """The call does not fit what the consumer is doing: Java's IllegalStateException."""
+
+
+class ConcurrentAccess(IllegalState):
+    """Two threads, or two tasks, use one consumer at once. Only ``wakeup`` may be called from anywhere."""
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be: the message names the key."""
+
+
+class WakeupError(Exception):
+    """Somebody called ``wakeup``. Nothing is lost: the next call goes on where this one stopped."""
+
+
+class RecordDeserializationError(ClientError):
+    """A key or value that its deserialiser refused; the refusal is the ``__cause__``."""
+
+    def __init__(self, part: str, where: str, offset: int, cause: Exception) -> None:
+        self.part = part
+        super().__init__(f"{part} of {where} at offset {offset}: {type(cause).__name__}: {cause}")
+        self.__cause__ = cause
+
+
+class Transient(Exception):
+    """Raise it, or a subclass, from a handler: the record is not at fault, it is released and comes again."""

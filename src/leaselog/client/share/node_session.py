@@ -1,0 +1,236 @@
+"""The share session with one broker: its epoch, what the broker thinks we fetch, and what waits to be said. Pure.
+
+One request is under way at a time, because fetches and acknowledgements count up the same epoch. Acknowledgements
+ride on a fetch unless somebody waits for them. They never travel with epoch 0: a session that begins has lent nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from leaselog.client.errors import BrokerError, ClientError
+from leaselog.client.share.acknowledgements import Bundle, SessionLife, TopicIdPartition, wire_batches
+from leaselog.model import ErrorCode
+from leaselog.wire.messages import share_acknowledge, share_fetch
+from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
+from leaselog.wire.messages.share_fetch import ShareFetchRequest
+
+__all__ = ["FetchWish", "NodeAsk", "NodeSession"]
+
+OPENING = 0
+CLOSING = -1
+_INT_MAX = 2**31 - 1
+#: acknowledgements of one request, so that it stays far below any limit of a broker's
+MAX_OFFSETS_A_REQUEST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class FetchWish:
+    """How much to ask for: Java's fetch.max.wait.ms, fetch.min.bytes, fetch.max.bytes, max.poll.records."""
+
+    max_wait_ms: int
+    min_bytes: int
+    max_bytes: int
+    max_records: int
+    acquire_mode: int
+
+
+@dataclass(slots=True, eq=False)
+class NodeAsk:
+    """One request to one broker, with what it needs to make sense of the answer."""
+
+    node_id: int
+    request: ShareFetchRequest | ShareAcknowledgeRequest
+    epoch: int
+    bundles: dict[TopicIdPartition, list[Bundle]] = field(default_factory=dict)
+    #: how long the broker may take on purpose
+    wait_ms: int = 0
+
+    @property
+    def fetches(self) -> bool:
+        return isinstance(self.request, ShareFetchRequest)
+
+
+class NodeSession:
+    def __init__(self, node_id: int, group_id: str, member_id: str) -> None:
+        self.node_id = node_id
+        self._group_id = group_id
+        self._member_id = member_id
+        self._epoch = OPENING
+        self.life = SessionLife()
+        #: partitions of the broker's session, in the order they came
+        self._known = dict[TopicIdPartition, None]()
+        self.outbox = list[Bundle]()
+        self.under_way: NodeAsk | None = None
+        #: not asked again before: something went wrong that needs a moment
+        self.not_before_ms = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._epoch != OPENING
+
+    def fetch(self, wanted: Iterable[TopicIdPartition], wish: FetchWish, now_ms: int) -> NodeAsk:
+        """Fetch from these partitions; what waits in the outbox comes along."""
+        wanted = dict.fromkeys(wanted)
+        bundles = self._choose(now_ms) if self.is_open else {}
+        listed = [where for where in wanted if where not in self._known or not self.is_open]
+        listed += bundles
+        forgotten = [where for where in self._known if where not in wanted] if self.is_open else []
+        request = ShareFetchRequest(
+            group_id=self._group_id,
+            member_id=self._member_id,
+            share_session_epoch=self._epoch,
+            max_wait_ms=wish.max_wait_ms,
+            min_bytes=wish.min_bytes,
+            max_bytes=wish.max_bytes,
+            max_records=wish.max_records,
+            batch_size=wish.max_records,
+            share_acquire_mode=wish.acquire_mode,
+            topics=_fetch_topics(dict.fromkeys(listed), bundles),
+            forgotten_topics_data=_forgotten([where for where in forgotten if where not in bundles]),
+        )
+        # An acknowledged partition joins the broker's session, if it was not in there, and leaves with the next fetch.
+        self._known = wanted | dict.fromkeys(bundles)
+        return self._go(NodeAsk(self.node_id, request, self._epoch, bundles, wish.max_wait_ms))
+
+    def acknowledge(self, now_ms: int) -> NodeAsk | None:
+        """Say what waits in the outbox, and nothing else; None if nothing may go yet."""
+        bundles = self._choose(now_ms)
+        if not bundles:
+            return None
+        self._known |= dict.fromkeys(bundles)
+        return self._go(self._acknowledgement(bundles, self._epoch))
+
+    def close(self, now_ms: int) -> NodeAsk:
+        """The last word: what waits in the outbox is said, and the broker takes back the rest."""
+        return self._go(self._acknowledgement(self._choose(now_ms), CLOSING))
+
+    def answered(self, error: ClientError | None) -> None:
+        """The answer is there; a session that the broker does not know, or counts otherwise, begins anew."""
+        ask, self.under_way = self.under_way, None
+        assert ask is not None, "no request is under way"
+        code = error.code if isinstance(error, BrokerError) else None
+        if ask.epoch == CLOSING or code is ErrorCode.SHARE_SESSION_NOT_FOUND:
+            self._end(BrokerError(ErrorCode.SHARE_SESSION_NOT_FOUND))
+        elif code is ErrorCode.INVALID_SHARE_SESSION_EPOCH:
+            # The broker drops its session when the next one begins, but takes nothing back: leases go on.
+            self._epoch = OPENING
+        elif code is not ErrorCode.SHARE_SESSION_LIMIT_REACHED:
+            self._epoch = 1 if ask.epoch == _INT_MAX else ask.epoch + 1
+
+    def lost(self) -> None:
+        """The connection is gone, and the session with it: the broker takes back what it lent."""
+        self.under_way = None
+        self._end(
+            BrokerError(ErrorCode.SHARE_SESSION_NOT_FOUND, f"node {self.node_id}: the connection was lost")
+        )
+
+    def _end(self, why: BrokerError) -> None:
+        self.life.ended = why
+        self.life = SessionLife()
+        self._epoch = OPENING
+        self._known = {}
+
+    def _go(self, ask: NodeAsk) -> NodeAsk:
+        assert self.under_way is None, "one request at a time"
+        self.under_way = ask
+        return ask
+
+    def _choose(self, now_ms: int) -> dict[TopicIdPartition, list[Bundle]]:
+        """Takes from the outbox what can go together: an offset once, and who failed in company goes alone."""
+        chosen = dict[TopicIdPartition, list[Bundle]]()
+        kept, count = list[Bundle](), 0
+        for bundle in self.outbox:
+            company = chosen.get(bundle.lease.where, [])
+            fits = count == 0 or count + len(bundle.types) <= MAX_OFFSETS_A_REQUEST
+            if bundle.not_before_ms > now_ms or not fits or not _goes_with(bundle, company):
+                kept.append(bundle)
+            else:
+                chosen.setdefault(bundle.lease.where, []).append(bundle)
+                count += len(bundle.types)
+        self.outbox = kept
+        return chosen
+
+    def _acknowledgement(self, bundles: dict[TopicIdPartition, list[Bundle]], epoch: int) -> NodeAsk:
+        request = ShareAcknowledgeRequest(
+            group_id=self._group_id,
+            member_id=self._member_id,
+            share_session_epoch=epoch,
+            is_renew_ack=any(bundle.renews for some in bundles.values() for bundle in some),
+            topics=_acknowledge_topics(bundles),
+        )
+        return NodeAsk(self.node_id, request, epoch, bundles)
+
+
+def _goes_with(bundle: Bundle, company: list[Bundle]) -> bool:
+    if not company:
+        return True
+    if bundle.is_alone or any(other.is_alone for other in company):
+        return False
+    return all(bundle.types.keys().isdisjoint(other.types) for other in company)
+
+
+def _types(bundles: Iterable[Bundle]) -> dict[int, int]:
+    return {offset: kind for bundle in bundles for offset, kind in bundle.types.items()}
+
+
+def _fetch_topics(
+    listed: Iterable[TopicIdPartition], bundles: Mapping[TopicIdPartition, list[Bundle]]
+) -> list[share_fetch.FetchTopic]:
+    topics = dict[object, share_fetch.FetchTopic]()
+    partitions = dict[object, list[share_fetch.FetchPartition]]()
+    for where in listed:
+        of_topic = partitions.setdefault(where.topic_id, [])
+        if where.topic_id not in topics:
+            topics[where.topic_id] = share_fetch.FetchTopic(topic_id=where.topic_id, partitions=of_topic)
+        of_topic.append(
+            share_fetch.FetchPartition(
+                partition_index=where.partition,
+                acknowledgement_batches=[
+                    share_fetch.AcknowledgementBatch(
+                        first_offset=first, last_offset=last, acknowledge_types=types
+                    )
+                    for first, last, types in wire_batches(_types(bundles.get(where, ())))
+                ],
+            )
+        )
+    return list(topics.values())
+
+
+def _acknowledge_topics(
+    bundles: Mapping[TopicIdPartition, list[Bundle]],
+) -> list[share_acknowledge.AcknowledgeTopic]:
+    topics = dict[object, share_acknowledge.AcknowledgeTopic]()
+    partitions = dict[object, list[share_acknowledge.AcknowledgePartition]]()
+    for where, some in bundles.items():
+        of_topic = partitions.setdefault(where.topic_id, [])
+        if where.topic_id not in topics:
+            topics[where.topic_id] = share_acknowledge.AcknowledgeTopic(
+                topic_id=where.topic_id, partitions=of_topic
+            )
+        of_topic.append(
+            share_acknowledge.AcknowledgePartition(
+                partition_index=where.partition,
+                acknowledgement_batches=[
+                    share_acknowledge.AcknowledgementBatch(
+                        first_offset=first, last_offset=last, acknowledge_types=types
+                    )
+                    for first, last, types in wire_batches(_types(some))
+                ],
+            )
+        )
+    return list(topics.values())
+
+
+def _forgotten(gone: list[TopicIdPartition]) -> list[share_fetch.ForgottenTopic]:
+    by_topic = dict[object, share_fetch.ForgottenTopic]()
+    for where in gone:
+        made = by_topic.get(where.topic_id)
+        if made is None:
+            by_topic[where.topic_id] = share_fetch.ForgottenTopic(
+                topic_id=where.topic_id, partitions=[where.partition]
+            )
+        else:
+            made.partitions = [*made.partitions, where.partition]
+    return list(by_topic.values())

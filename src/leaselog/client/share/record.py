@@ -1,0 +1,114 @@
+"""A record as a share consumer hands it out: what it says, where it lies, and how often it has been delivered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar, cast
+
+from leaselog.client.share.acknowledgements import Lease, TopicIdPartition
+from leaselog.client.share.errors import RecordDeserializationError
+from leaselog.model import TopicPartition
+from leaselog.wire.record_batch import TimestampType
+from leaselog.wire.records import RecordHeader
+
+__all__ = ["ShareRecord"]
+
+K = TypeVar("K", covariant=True)
+V = TypeVar("V", covariant=True)
+
+
+class ShareRecord(Generic[K, V]):
+    """Two records are the same if they are the same delivery: a redelivered record is another object.
+
+    A record that could not be deserialised has an ``error``; its ``key`` or ``value`` then raises that, while
+    ``raw_key`` and ``raw_value`` are there always. Such a record is never accepted unless somebody insists.
+    """
+
+    __slots__ = (
+        "_key",
+        "_lease",
+        "_value",
+        "delivery_count",
+        "error",
+        "headers",
+        "leader_epoch",
+        "offset",
+        "raw_key",
+        "raw_value",
+        "timestamp_ms",
+        "timestamp_type",
+    )
+
+    def __init__(
+        self,
+        lease: Lease,
+        offset: int,
+        delivery_count: int,
+        key: object = None,
+        value: object = None,
+        raw_key: bytes | None = None,
+        raw_value: bytes | None = None,
+        headers: Sequence[RecordHeader] = (),
+        timestamp_ms: int = -1,
+        timestamp_type: TimestampType = TimestampType.CREATE_TIME,
+        leader_epoch: int = -1,
+        error: RecordDeserializationError | None = None,
+    ) -> None:
+        self._lease = lease
+        self._key = key
+        self._value = value
+        self.offset = offset
+        #: 1 for the first delivery
+        self.delivery_count = delivery_count
+        self.raw_key = raw_key
+        self.raw_value = raw_value
+        self.headers = headers
+        self.timestamp_ms = timestamp_ms
+        self.timestamp_type = timestamp_type
+        #: -1 if the broker did not say
+        self.leader_epoch = leader_epoch
+        self.error = error
+
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
+    @property
+    def where(self) -> TopicIdPartition:
+        return self._lease.where
+
+    @property
+    def topic(self) -> str:
+        return self._lease.where.topic
+
+    @property
+    def partition(self) -> int:
+        return self._lease.where.partition
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        return self._lease.where.topic_partition
+
+    @property
+    def key(self) -> K | None:
+        """Raises ``RecordDeserializationError`` if it is the key that could not be deserialised."""
+        if self.error is not None and self.error.part == "key":
+            raise self.error
+        return cast("K | None", self._key)
+
+    @property
+    def value(self) -> V:
+        """The value; None for a null one, whatever ``V`` says. Raises ``RecordDeserializationError``."""
+        if self.error is not None and self.error.part == "value":
+            raise self.error
+        return cast("V", self._value)
+
+    def renewed(self, lease: Lease) -> None:
+        """The record goes on under another lease; nobody but the consumer has a reason to call this."""
+        self._lease = lease
+
+    def __repr__(self) -> str:
+        return (
+            f"ShareRecord({self.topic}-{self.partition} offset={self.offset}"
+            f" delivery_count={self.delivery_count}{f' error={self.error}' if self.error else ''})"
+        )
