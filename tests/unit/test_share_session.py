@@ -1,4 +1,4 @@
-"""Share sessions: the epoch table, the limit, turns, news, and what a closed connection ends."""
+"""Share sessions: the epoch table, the limit, the line, news, and what a closed connection ends."""
 
 from __future__ import annotations
 
@@ -101,14 +101,6 @@ def test_partitions_are_added_before_others_are_forgotten() -> None:
     sessions.fetch(KEY, 1, ONE, added=[P[3], P[4]], forgotten=[P[0], P[4]])
     assert list(session.partitions) == [P[1], P[2], P[3]]
     assert sessions.partition_count == 3
-
-
-def test_turns_rotate_with_the_epoch() -> None:
-    session = ShareSession(KEY, P[:3])
-    assert session.in_turn(0) == [P[0], P[1], P[2]]
-    assert session.in_turn(1) == [P[1], P[2], P[0]]
-    assert session.in_turn(5) == [P[2], P[0], P[1]]
-    assert ShareSession(KEY, []).in_turn(3) == []
 
 
 def test_a_partition_that_returned_records_goes_to_the_end_of_the_line() -> None:

@@ -195,7 +195,8 @@ class ShareFetching:
                 max_records=left_records,
                 batch_size=wish.batch_size,
                 mode=wish.mode,
-                max_bytes=max(0, left_bytes // (len(ready) - i)),
+                # for the first at least one: of fewer bytes than partitions only the last would get any, every time
+                max_bytes=max(int(is_first), left_bytes // (len(ready) - i)),
                 min_one_batch=is_first,
             )
             if isinstance(outcome, Refused):

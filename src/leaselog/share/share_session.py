@@ -66,18 +66,11 @@ class ShareSession:
             self.partitions.pop(partition, None)
             self._must_list.discard(partition)
 
-    def in_turn(self, request_epoch: int) -> list[TopicIdPartition]:
-        """The partitions, another one first at each request, so that none starves."""
-        partitions = list(self.partitions)
-        if request_epoch < 1 or not partitions:
-            return partitions
-        first = request_epoch % len(partitions)
-        return partitions[first:] + partitions[:first]
-
     def answered(self, partition: TopicIdPartition, *, has_records: bool, has_error: bool) -> bool:
         """Note what a response says of a partition, and learn whether it must name it.
 
-        One that returned records goes to the end of the line. An error also has the next good answer named.
+        One that returned records goes to the end of the line, so that none starves. An error also has the next good
+        answer named.
         """
         listed = has_records or has_error or partition in self._must_list
         if partition in self.partitions:

@@ -191,7 +191,8 @@ def test_max_records_is_one_budget_for_all_partitions() -> None:
     run(story())
 
 
-def test_no_partition_starves() -> None:
+@pytest.mark.parametrize("bound", ["max_records", "max_bytes"])
+def test_no_partition_starves(bound: str) -> None:
     async def story() -> None:
         async with a_group(partitions=3) as group:
             for partition in range(3):
@@ -199,7 +200,7 @@ def test_no_partition_starves() -> None:
             member = group.member()
             served = []
             for _ in range(9):
-                answer = await member.fetch(partitions=(0, 1, 2), max_records=1)
+                answer = await member.fetch(partitions=(0, 1, 2), **{bound: 1})
                 served += [
                     p.partition_index for t in answer.responses for p in t.partitions if p.acquired_records
                 ]
