@@ -4,15 +4,20 @@ One round at a time takes every partition that has unsynced bytes and syncs them
 fdatasync is waiting. Nobody waits for a timer: a round starts when something is dirty and ends when it is clean.
 In `interval` mode a round starts at most every `durability.interval.ms`; in `os` mode there are none but the last,
 at a clean stop.
+
+Every acknowledgement of a share group waits for a round, so what lies between a write and its sync is bare: a queue
+to the threads and one call back to the loop, instead of an executor, its futures and the turns that they take.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, TypeAlias
 
 from leaselog.log import SyncJob
 
@@ -23,6 +28,18 @@ __all__ = ["Flusher"]
 
 SYNC_THREADS = 4
 
+_Jobs: TypeAlias = Sequence[tuple["Partition", SyncJob]]
+
+
+@dataclass(slots=True)
+class _Round:
+    """Some partitions on their way to the disk, in parts that threads take."""
+
+    parts: list[_Jobs]
+    parts_left: int
+    started_s: float
+    over: asyncio.Future[None]
+
 
 class Flusher:
     def __init__(self, *, pause_s: float, observe_sync: Callable[[float], None]) -> None:
@@ -30,43 +47,69 @@ class Flusher:
         self._observe_sync = observe_sync
         #: an ordered set: first dirtied, first synced
         self._dirty: dict[Partition, None] = {}
-        self._work = asyncio.Event()
+        #: what begins the next round, when one is due
+        self._next: asyncio.Handle | None = None
         #: the round under way; it outlives a cancelled `run`, as its threads do
-        self._current: asyncio.Future[None] | None = None
-        self._threads = ThreadPoolExecutor(SYNC_THREADS, thread_name_prefix="sync")
+        self._current: _Round | None = None
+        #: while rounds begin by themselves; a bug in one of them ends it
+        self._running: asyncio.Future[None] | None = None
+        self._parts: SimpleQueue[tuple[_Round, _Jobs, asyncio.AbstractEventLoop] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
 
     def mark_dirty(self, partition: Partition) -> None:
+        """It is synced after this turn of the loop, with all that is dirty by then, or in the round after this one."""
         self._dirty[partition] = None
-        self._work.set()
+        if self._next is None and self._current is None and self._running is not None:
+            self._next = self._running.get_loop().call_soon(self._begin)
 
     def forget(self, partition: Partition) -> None:
         self._dirty.pop(partition, None)
 
     async def run(self) -> None:
-        """Syncs what gets dirty, until cancelled."""
-        while True:
-            await self._work.wait()
-            self._work.clear()
-            await self._one_round()
-            if self._pause_s:
-                await asyncio.sleep(self._pause_s)
+        """Syncs what gets dirty, until cancelled. Cancelling it stops no round: what a disk says is never lost."""
+        self._running = asyncio.get_running_loop().create_future()
+        if self._dirty and self._current is None:
+            self._begin()
+        try:
+            await self._running
+        finally:
+            self._running = None
+            if self._next is not None:
+                self._next.cancel()
+                self._next = None
 
     async def sync_all(self) -> None:
         """Returns when nothing appended before is unsynced; for a clean stop, with `run` cancelled."""
-        if self._current is not None:
-            await self._current
-        while self._dirty:
-            await self._one_round()
+        while True:
+            if self._current is None:
+                self._begin()
+            if self._current is None:
+                return
+            await self._current.over
 
     def close(self) -> None:
-        self._threads.shutdown()
+        for _ in self._threads:
+            self._parts.put(None)
+        for thread in self._threads:
+            thread.join()
 
-    async def _one_round(self) -> None:
-        """Syncs what is dirty now. Cancelling it stops the wait, not the round: what a disk says is never lost."""
+    def _begin(self) -> None:
+        """Hands what is dirty now to the threads."""
+        self._next = None
         jobs = self._take_jobs()
-        if jobs:
-            self._current = asyncio.ensure_future(self._round(jobs))
-            await asyncio.shield(self._current)
+        if not jobs:
+            return
+        loop = asyncio.get_running_loop()
+        share = -(-len(jobs) // SYNC_THREADS)
+        parts: list[_Jobs] = [jobs[i : i + share] for i in range(0, len(jobs), share)]
+        # the loop's own clock may be rounded to milliseconds
+        self._current = _Round(parts, len(parts), time.perf_counter(), loop.create_future())
+        while len(self._threads) < len(parts):
+            thread = threading.Thread(target=self._sync_parts, name="sync", daemon=True)
+            self._threads.append(thread)
+            thread.start()
+        for part in parts:
+            self._parts.put((self._current, part, loop))
 
     def _take_jobs(self) -> list[tuple[Partition, SyncJob]]:
         dirty, self._dirty = self._dirty, {}
@@ -76,18 +119,36 @@ class Flusher:
             if not partition.is_deleted and (job := partition.log.pending_sync()) is not None
         ]
 
-    async def _round(self, jobs: list[tuple[Partition, SyncJob]]) -> None:
-        loop = asyncio.get_running_loop()
-        share = max(1, -(-len(jobs) // SYNC_THREADS))
-        parts = [jobs[i : i + share] for i in range(0, len(jobs), share)]
-        started_s = time.perf_counter()  # the loop's own clock may be rounded to milliseconds
-        done = await asyncio.gather(
-            *(loop.run_in_executor(self._threads, _run_all, [job for _, job in part]) for part in parts)
-        )
-        self._observe_sync(time.perf_counter() - started_s)
-        for part, failures in zip(parts, done, strict=True):
+    def _sync_parts(self) -> None:
+        """A thread's life."""
+        while (work := self._parts.get()) is not None:
+            round_, part, loop = work
+            failures = [_run(job) for _, job in part]
+            loop.call_soon_threadsafe(self._part_done, round_, part, failures)
+
+    def _part_done(self, round_: _Round, part: _Jobs, failures: list[OSError | None]) -> None:
+        round_.parts_left -= 1
+        try:
             for (partition, job), failure in zip(part, failures, strict=True):
                 self._settle(partition, job, failure)
+        except Exception as bug:
+            if self._running is not None and not self._running.done():
+                self._running.set_exception(bug)
+            raise
+        finally:
+            if not round_.parts_left:
+                self._over(round_)
+
+    def _over(self, round_: _Round) -> None:
+        self._observe_sync(time.perf_counter() - round_.started_s)
+        self._current = None
+        round_.over.set_result(None)
+        if self._running is None or self._running.done():
+            return
+        if self._pause_s:
+            self._next = self._running.get_loop().call_later(self._pause_s, self._begin)
+        elif self._dirty:
+            self._begin()
 
     @staticmethod
     def _settle(partition: Partition, job: SyncJob, failure: OSError | None) -> None:
@@ -100,12 +161,9 @@ class Flusher:
             partition.failed(f"sync failed: {failure}")
 
 
-def _run_all(jobs: Sequence[SyncJob]) -> list[OSError | None]:
-    outcomes: list[OSError | None] = []
-    for job in jobs:
-        try:
-            job.run()
-            outcomes.append(None)
-        except OSError as failure:
-            outcomes.append(failure)
-    return outcomes
+def _run(job: SyncJob) -> OSError | None:
+    try:
+        job.run()
+    except OSError as failure:
+        return failure
+    return None
