@@ -69,6 +69,13 @@ async def prepare(box: Box, **topics: int) -> Persister:
     return persister
 
 
+async def has_begun(persister: Persister, count: int) -> None:
+    """Returns when state of so many partitions has been asked to begin, which a write and its sync come before."""
+    async with asyncio.timeout(10):
+        while len(persister.begun) < count:
+            await asyncio.sleep(0.001)
+
+
 async def beat(
     box: Box, member: str, epoch: int, *topics: str, group: str = "g"
 ) -> ShareGroupHeartbeatResponse:
@@ -164,8 +171,7 @@ def test_everybody_who_needs_state_waits_for_it_and_it_begins_once() -> None:
             persister.hold()
             first = asyncio.ensure_future(beat(box, "a", 0, "t"))
             second = asyncio.ensure_future(beat(box, "b", 0, "t"))
-            for _ in range(10):
-                await asyncio.sleep(0)
+            await has_begun(persister, 3)
             assert not first.done()
             assert not second.done()
             persister.answer.set_result(Written())
@@ -182,8 +188,7 @@ def test_a_client_that_goes_away_does_not_take_the_state_with_it() -> None:
             persister = await prepare(box, t=1)
             persister.hold()
             gone = asyncio.ensure_future(beat(box, "a", 0, "t"))
-            for _ in range(10):
-                await asyncio.sleep(0)
+            await has_begun(persister, 1)
             gone.cancel()
             await asyncio.gather(gone, return_exceptions=True)
             persister.answer.set_result(Written())

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -85,6 +86,12 @@ def _encoder(kind: type[Message], version: int) -> Encoder:
     return known
 
 
+@lru_cache(4096)
+def _uuid_of(data: bytes) -> UUID:
+    """The same object for the same bytes: topics come again and again, and what is identical need not be compared."""
+    return UUID(bytes=data)
+
+
 def _compile(name: str, lines: Iterable[str], scope: dict[str, Any]) -> Any:
     exec("\n".join(lines), scope)
     return scope[name]
@@ -97,7 +104,7 @@ class _Source:
         self.kind, self.version = kind, version
         self.flexible = is_flexible(kind, version)
         self.scope: dict[str, Any] = {
-            "UUID": UUID, "Truncated": Truncated, "BadLength": BadLength, "BadValue": BadValue,
+            "uuid_of": _uuid_of, "Truncated": Truncated, "BadLength": BadLength, "BadValue": BadValue,
             "uvarint": encode_uvarint, "long_uvarint": read_long_uvarint, "read_uvarint": read_uvarint,
         }  # fmt: skip
         present = [f for f in kind.FIELDS if version in f.versions]
@@ -185,7 +192,7 @@ class _DecoderSource(_Source):
         if kind == "uuid":
             return [
                 f"{indent}if p + 16 > len(b): raise Truncated('{self.kind.NAME}.{field.name}')",
-                f"{indent}v = UUID(bytes=bytes(b[p:p + 16])); p += 16",
+                f"{indent}v = uuid_of(bytes(b[p:p + 16])); p += 16",
             ]
         made = {"string": "str(b[p:e], 'utf-8')", "bytes": "bytes(b[p:e])", "records": "memoryview(b)[p:e]"}[
             kind
