@@ -71,9 +71,11 @@ async def prepare(box: Box, **topics: int) -> Persister:
 
 async def has_begun(persister: Persister, count: int) -> None:
     """Returns when state of so many partitions has been asked to begin, which a write and its sync come before."""
-    async with asyncio.timeout(10):
-        while len(persister.begun) < count:
-            await asyncio.sleep(0.001)
+    for _ in range(10_000):
+        if len(persister.begun) >= count:
+            return
+        await asyncio.sleep(0.001)
+    raise AssertionError(f"{len(persister.begun)} of {count}")
 
 
 async def beat(
