@@ -286,5 +286,13 @@ def test_dump_log_reads_the_logs_a_broker_keeps_for_itself(
 
 @pytest.mark.skipif(is_kafka(), reason="starts a broker of its own")
 def test_the_demo_proves_itself() -> None:
-    out, _ = Cli.ended("demo", "--num-records", "10000")
-    assert "equal" in out
+    out, _ = Cli.ended("demo", "--num-records", "10000", "--num-jobs", "400", "--json")
+    shown = json.loads(out)
+    assert shown["intact"] is True
+    assert sum(partition["consumed"] for partition in shown["partitions"]) == 10_000
+    queue = shown["queue"]
+    assert (queue["left"], queue["deliveredAgainAfterTheEnd"]) == (0, 0)
+    assert queue["accepted"] + queue["rejected"] + queue["unanswered"] == 400
+    assert queue["rejected"] + queue["unanswered"] >= 10
+    assert queue["redelivered"] >= 50, "an eighth is given back the first time"
+    assert 0 < queue["doneBeforeKill"] < 400

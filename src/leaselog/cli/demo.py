@@ -1,48 +1,33 @@
-"""`leaselog demo`: a broker of its own is filled, killed in the middle, read back, and compared record by record."""
+"""`leaselog demo`: what a log and a queue promise, on a broker of its own that is killed in the middle of both."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import hashlib
-import signal
-import subprocess
-import sys
 import tempfile
-import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from leaselog.admin import NewTopic, create_topics, settle
 from leaselog.cli.arguments import CommandFailed, positive
-from leaselog.cli.output import Progress, print_json, print_table
-from leaselog.client import (
-    EARLIEST,
-    ClientError,
-    Cluster,
-    Delivered,
-    Fetcher,
-    Producer,
-    ProducerSettings,
-    list_offsets,
-)
-from leaselog.model import TopicPartition
-from leaselog.wire.compression import Codec
+from leaselog.cli.demo_broker import DemoBroker
+from leaselog.cli.demo_log import LogOutcome, exercise_log, log_as_json, print_log
+from leaselog.cli.demo_queue import QueueOutcome, exercise_queue, print_queue, queue_as_json
+from leaselog.cli.output import print_json
+from leaselog.client import ClientError
 from leaselog.wire.errors import DecodeError
 
 __all__ = ["add_arguments", "run"]
 
-TOPIC = "orders"
-PARTITIONS = 3
 DEFAULT_RECORDS = 100_000
-_START_TIMEOUT_S = 20.0
-_STOP_TIMEOUT_S = 10.0
-_STALL_TIMEOUT_S = 15.0
-_LOG_TAIL_BYTES = 2_000
+DEFAULT_JOBS = 1_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--num-records", type=positive, default=DEFAULT_RECORDS, metavar="N", help="how many")
+    parser.add_argument(
+        "--num-records", type=positive, default=DEFAULT_RECORDS, metavar="N", help="records for the log"
+    )
+    parser.add_argument(
+        "--num-jobs", type=positive, default=DEFAULT_JOBS, metavar="N", help="jobs for the queue"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -54,236 +39,26 @@ def run(args: argparse.Namespace) -> int:
             raise CommandFailed(str(failed)) from failed
 
 
-@dataclass(slots=True)
-class Fingerprint:
-    """Which records a partition should hold, or does: their number, and a digest of all of them in order."""
-
-    count: int = 0
-    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-
-    def add(self, key: bytes | None, value: bytes | None) -> None:
-        self.count += 1
-        for part in (key, value):
-            self.digest.update(b"\0" if part is None else b"\1%d:" % len(part) + part)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Fingerprint):
-            return NotImplemented
-        return (self.count, self.digest.digest()) == (other.count, other.digest.digest())
-
-
-@dataclass(slots=True)
-class _Outcome:
-    produced: dict[int, Fingerprint]
-    consumed: dict[int, Fingerprint]
-    produce_s: float
-    consume_s: float
-    restart_s: float
-    #: acknowledged when the broker was killed
-    before_kill: int
-    disk_bytes: int
-
-    @property
-    def is_intact(self) -> bool:
-        return self.produced == self.consumed
-
-
-class _Broker:
-    """`leaselog serve` as a child process on a port of its own."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-        self.data = home / "data"
-        self.address = "127.0.0.1:0"
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Returns when it serves. A second start takes the same port, where its clients look for it."""
-        ready = self._home / "ready"
-        ready.unlink(missing_ok=True)
-        command = [sys.executable, "-m", "leaselog.cli.main", "serve", "--listen", self.address]
-        command += ["--data-dir", str(self.data), "--ready-file", str(ready)]
-        with (self._home / "broker.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        deadline = time.monotonic() + _START_TIMEOUT_S
-        while not ready.exists():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise CommandFailed(f"the broker did not start:\n{self._log_tail()}")
-            time.sleep(0.01)
-        self.address = ready.read_text().strip()
-
-    def kill(self) -> None:
-        """SIGKILL: no handler runs, nothing is flushed."""
-        assert self._process is not None
-        self._process.send_signal(signal.SIGKILL)
-        self._process.wait()
-
-    def stop(self) -> None:
-        if self._process is None or self._process.poll() is not None:
-            return
-        self._process.terminate()
-        try:
-            self._process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-    def disk_bytes(self) -> int:
-        """What the topic takes on disk."""
-        return sum(f.stat().st_size for f in self.data.glob(f"{TOPIC}-*/*") if f.is_file())
-
-    def _log_tail(self) -> str:
-        return (self._home / "broker.log").read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
-
-
 async def _demo(home: Path, args: argparse.Namespace) -> int:
-    broker = _Broker(home)
+    broker = DemoBroker(home)
     try:
         await asyncio.to_thread(broker.start)
-        outcome = await _exercise(broker, args.num_records)
+        records = await exercise_log(broker, args.num_records)
+        if not args.json:
+            print_log(records)
+        jobs = await exercise_queue(broker, args.num_jobs)
+        if not args.json:
+            print_queue(jobs)
     finally:
         broker.stop()
     if args.json:
-        print_json(_as_json(outcome))
-    else:
-        _print(outcome)
-    if outcome.is_intact:
-        return 0
-    raise CommandFailed("records are missing or changed")
+        print_json(log_as_json(records) | {"queue": queue_as_json(jobs)})
+    return _verdict(records, jobs)
 
 
-async def _exercise(broker: _Broker, records: int) -> _Outcome:
-    async with Cluster(broker.address) as cluster:
-        settle(await create_topics(cluster, [NewTopic(TOPIC, PARTITIONS)]))
-        began = time.monotonic()
-        producing = _Production(broker, records)
-        produced = await producing.run(cluster)
-        produce_s = time.monotonic() - began
-        began = time.monotonic()
-        consumed = await _consume(cluster, sum(p.count for p in produced.values()))
-        consume_s = time.monotonic() - began
-    disk_bytes = broker.disk_bytes()
-    return _Outcome(
-        produced, consumed, produce_s, consume_s, producing.restart_s, producing.before_kill, disk_bytes
-    )
-
-
-class _Production:
-    """Sends every record once, a fifth with each codec, and kills the broker half way with records under way."""
-
-    def __init__(self, broker: _Broker, records: int) -> None:
-        self._broker, self._records = broker, records
-        self._acknowledged = 0
-        self._lost: ClientError | None = None
-        self.before_kill = 0
-        self.restart_s = 0.0
-
-    async def run(self, cluster: Cluster) -> dict[int, Fingerprint]:
-        produced = {partition: Fingerprint() for partition in range(PARTITIONS)}
-        codecs = list(Codec)
-        bounds = [self._records * i // len(codecs) for i in range(len(codecs) + 1)]
-        restart: asyncio.Task[None] | None = None
-        with Progress("produced", self._records) as progress:
-            for codec, start, end in zip(codecs, bounds, bounds[1:], strict=False):
-                settings = ProducerSettings(compression=codec)
-                async with Producer(cluster, settings, on_delivered=self._delivered) as producer:
-                    for i in range(start, end):
-                        partition = i % PARTITIONS
-                        key, value = b"customer-%d" % (i % 977), _order(i)
-                        await producer.send(TOPIC, value, key, partition=partition)
-                        produced[partition].add(key, value)
-                        if i == self._records // 2:
-                            restart = asyncio.create_task(self._restart())
-                        if i % 200 == 0:
-                            await asyncio.sleep(0)
-                            progress.at(i)
-        if restart is not None:
-            await restart
-        if self._lost is not None:
-            raise CommandFailed(f"records were not delivered: {self._lost}")
-        return produced
-
-    async def _restart(self) -> None:
-        """The producer goes on meanwhile: what is not acknowledged it sends again, and nothing twice."""
-        self.before_kill = self._acknowledged
-        began = time.monotonic()
-        await asyncio.to_thread(self._broker.kill)
-        await asyncio.to_thread(self._broker.start)
-        self.restart_s = time.monotonic() - began
-
-    def _delivered(self, batch: Delivered) -> None:
-        if batch.error is None:
-            self._acknowledged += len(batch.records)
-        else:
-            self._lost = batch.error
-
-
-def _order(number: int) -> bytes:
-    return b'{"order":%d,"item":"sku-%d","quantity":%d,"cents":%d}' % (
-        number, number * 7919 % 5003, number % 9 + 1, number * 104729 % 99991,
-    )  # fmt: skip
-
-
-async def _consume(cluster: Cluster, expected: int) -> dict[int, Fingerprint]:
-    """Everything in the topic: reading goes on to the end of the log, so that a record too many shows as well."""
-    places = [TopicPartition(TOPIC, partition) for partition in range(PARTITIONS)]
-    consumed = {place.partition: Fingerprint() for place in places}
-    fetcher = Fetcher(cluster)
-    for place, offset in (await list_offsets(cluster, dict.fromkeys(places, EARLIEST))).items():
-        fetcher.assign(place, offset)
-    count, last_news = 0, time.monotonic()
-    try:
-        with Progress("consumed", expected) as progress:
-            while True:
-                fetched = await fetcher.poll(500)
-                for part in fetched:
-                    for record in part.records():
-                        consumed[part.where.partition].add(record.key, record.value)
-                        count += 1
-                progress.at(count)
-                now = time.monotonic()
-                last_news = now if fetched else last_news
-                if (count >= expected and not fetched) or now - last_news > _STALL_TIMEOUT_S:
-                    return consumed
-    finally:
-        await fetcher.close()
-
-
-def _print(outcome: _Outcome) -> None:
-    rows = [
-        (
-            f"{TOPIC}-{p}",
-            f"{made.count:,}",
-            f"{outcome.consumed[p].count:,}",
-            _verdict(made, outcome.consumed[p]),
-        )
-        for p, made in outcome.produced.items()
-    ]
-    produced = sum(p.count for p in outcome.produced.values())
-    consumed = sum(p.count for p in outcome.consumed.values())
-    rows.append(("all", f"{produced:,}", f"{consumed:,}", "equal" if outcome.is_intact else "DIFFERENT"))
-    print_table(("Partition", "Produced", "Consumed", "Content"), rows, right=("Produced", "Consumed"))
-    print(
-        f"produced in {outcome.produce_s:.1f} s ({produced / outcome.produce_s:,.0f} records/s), with the broker"
-        f" killed after {outcome.before_kill:,} acknowledged records and back {outcome.restart_s:.1f} s later\n"
-        f"consumed in {outcome.consume_s:.1f} s ({consumed / outcome.consume_s:,.0f} records/s),"
-        f" {outcome.disk_bytes:,} bytes on disk"
-    )
-
-
-def _verdict(produced: Fingerprint, consumed: Fingerprint) -> str:
-    return "equal" if produced == consumed else "DIFFERENT"
-
-
-def _as_json(outcome: _Outcome) -> dict[str, object]:
-    return {
-        "intact": outcome.is_intact,
-        "partitions": [
-            {"partition": p, "produced": made.count, "consumed": outcome.consumed[p].count}
-            for p, made in outcome.produced.items()
-        ],
-        "acknowledgedBeforeKill": outcome.before_kill,
-        "produceSeconds": round(outcome.produce_s, 3),
-        "consumeSeconds": round(outcome.consume_s, 3),
-        "restartSeconds": round(outcome.restart_s, 3),
-        "diskBytes": outcome.disk_bytes,
-    }
+def _verdict(records: LogOutcome, jobs: QueueOutcome) -> int:
+    if not records.is_intact:
+        raise CommandFailed("records are missing or changed")
+    if broken := jobs.broken_promises():
+        raise CommandFailed("; ".join(broken))
+    return 0
