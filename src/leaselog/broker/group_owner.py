@@ -4,8 +4,7 @@ A command is decided, its facts are appended and replayed, all at once and in th
 when everything appended so far is safe, so nobody is told of what a crash could still take back. Several writes
 may wait for the disk together.
 
-If a write fails the shard is ahead of the log: it is thrown away, whoever waits is refused, and a new one is read
-from the log. The same happens at the start, and again when the topic was deleted and made anew.
+If a write fails the shard is read anew (see ``coordinator_owner``), also when the topic was deleted and made anew.
 """
 
 from __future__ import annotations
@@ -15,6 +14,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from leaselog.broker.coordinator_log import batches_of, read_back
+from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.group_records import decode_fact, encode_fact
 from leaselog.broker.partition import Partition
 from leaselog.broker.structured_log import StructuredLog
@@ -27,24 +28,17 @@ from leaselog.coordination.share_group_facts import ShareEpochStored
 from leaselog.log import Appended, AppendRefused, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused
 from leaselog.wire.errors import DecodeError
-from leaselog.wire.record_batch import HEADER_BYTES, iterate_headers
-from leaselog.wire.records import Record, build_batch, read_records
+from leaselog.wire.records import Record, build_batch
 
 __all__ = ["GroupCounts", "GroupOwner"]
 
 A = TypeVar("A")
 
-#: read back at a time; the loop serves others in between
-LOAD_BYTES = 256 * 1024
-#: what the length, offset and timestamp of a record take at most
-RECORD_OVERHEAD_BYTES = 32
 #: commands whose answers are not out yet; past it they are refused with an error that clients retry
 MAX_WAITING = 100_000
 
 log = StructuredLog("groups")
 
-NOT_LOADED = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
-STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
 OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
 
 
@@ -56,7 +50,11 @@ class GroupCounts:
     share_rebalances: int = 0
 
 
-class GroupOwner:
+class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
+    SUBJECT = "group state"
+    NOT_LOADED = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
+
     def __init__(
         self,
         partition: Partition,
@@ -66,20 +64,17 @@ class GroupOwner:
         now_ms: Callable[[], int],
         counts: GroupCounts | None = None,
     ) -> None:
-        self.partition = partition
+        super().__init__(partition, log)
         self._counts = counts or GroupCounts()
         self._limits = limits
         self._around = around
         self._now_ms = now_ms
-        self._shard: GroupShard | None = None
-        self._loading: asyncio.Task[None] | None = None
         self._waiting: dict[Token, asyncio.Future[Answer]] = {}
         self._last_token = 0
         #: the latest append, if it is not known to be safe yet
         self._write: asyncio.Future[Appended | AppendRefused] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
-        self._is_stopped = False
 
     # -- what others ask ------------------------------------------------------------------------------------
 
@@ -87,7 +82,7 @@ class GroupOwner:
         """Decides the command now; the answer comes when it is there and safe."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         if self._is_stopped or self._shard is None:
-            answer.set_result(STOPPED if self._is_stopped else NOT_LOADED)
+            answer.set_result(self.STOPPED if self._is_stopped else self.NOT_LOADED)
             return answer
         if len(self._waiting) >= MAX_WAITING:
             answer.set_result(OVERLOADED)
@@ -103,42 +98,7 @@ class GroupOwner:
         self._arm()
         return answer
 
-    def load(self) -> None:
-        """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
-        largest = self._batch_bytes_max() * 9 // 10  # the rest is for the batch around the record
-        limits = replace(self._limits, record_bytes_max=min(self._limits.record_bytes_max, largest))
-        shard, steps = GroupShard(limits, self._around), self._load_steps()
-        try:
-            self._replay(shard, next(steps, []))
-            second = next(steps, None)
-        except BrokenInvariant as broken:
-            return self._cannot_load(broken)
-        if second is None:
-            return self._loaded(shard)
-        self._replay(shard, second)
-        self._loading = asyncio.get_running_loop().create_task(self._load_rest(shard, steps))
-        return None
-
-    async def loaded(self) -> None:
-        """Returns when a load that is under way is done."""
-        if self._loading is not None:
-            await asyncio.wait([self._loading])
-
-    def stop(self) -> None:
-        """Refuses whoever waits, and everybody from now on."""
-        self._is_stopped = True
-        if self._loading is not None:
-            self._loading.cancel()
-        self._abandon(STOPPED)
-
     # -- what is told of it ---------------------------------------------------------------------------------
-
-    @property
-    def state(self) -> str:
-        """`failed` is what cannot be loaded."""
-        if self._is_stopped:
-            return "failed"
-        return "loading" if self._shard is None else "active"
 
     def listed(self) -> Iterator[ListedGroup]:
         return iter(()) if self._shard is None else self._shard.listed()
@@ -161,19 +121,9 @@ class GroupOwner:
 
     def _batches(self, facts: Iterable[GroupFact], now_ms: int) -> Iterator[bytearray]:
         """Facts as batches that the topic takes. A command of more than one is not atomic; each fact stands alone."""
-        limit_bytes = self._batch_bytes_max()
-        records: list[Record] = []
-        size_bytes = HEADER_BYTES
-        for fact in facts:
-            record = encode_fact(fact, now_ms)
-            more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
-            if records and size_bytes + more_bytes > limit_bytes:
-                yield build_batch(records)
-                records, size_bytes = [], HEADER_BYTES
-            records.append(record)
-            size_bytes += more_bytes
-        if records:
-            yield build_batch(records)
+        records = (encode_fact(fact, now_ms) for fact in facts)
+        for batch in batches_of(records, self._batch_bytes_max()):
+            yield build_batch(batch)
 
     def _batch_bytes_max(self) -> int:
         return self.partition.log.config.max_message_bytes
@@ -193,10 +143,7 @@ class GroupOwner:
         outcome = write.result()
         if isinstance(outcome, Appended):
             return
-        log.error("a write of groups failed", partition=self.partition.name, error=outcome.code.name)
-        self._abandon(Refused(_told(outcome.code)))
-        if not self._is_stopped and not self.partition.is_deleted:
-            self.load()
+        self._write_failed(outcome)
 
     def _reply_when_safe(self, replies: tuple[Reply, ...]) -> None:
         if self._write is None:
@@ -221,16 +168,6 @@ class GroupOwner:
         for answer in waiting.values():
             if not answer.done():
                 answer.set_result(refusal)
-
-    def _broken(self, during: str, broken: BrokenInvariant) -> None:
-        log.error(
-            "group state is impossible, reading it anew",
-            partition=self.partition.name,
-            during=during,
-            why=broken,
-        )
-        self._abandon(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
-        self.load()
 
     # -- time -----------------------------------------------------------------------------------------------
 
@@ -260,72 +197,29 @@ class GroupOwner:
 
     # -- loading --------------------------------------------------------------------------------------------
 
-    async def _load_rest(self, shard: GroupShard, steps: Iterator[list[GroupFact]]) -> None:
-        try:
-            for facts in steps:
-                self._replay(shard, facts)
-                await asyncio.sleep(0)
-        except BrokenInvariant as broken:
-            return self._cannot_load(broken)
-        return self._loaded(shard)
+    def _new_shard(self) -> GroupShard:
+        largest = self._batch_bytes_max() * 9 // 10  # the rest is for the batch around the record
+        limits = replace(self._limits, record_bytes_max=min(self._limits.record_bytes_max, largest))
+        return GroupShard(limits, self._around)
 
-    def _replay(self, shard: GroupShard, facts: Iterable[GroupFact]) -> None:
+    def _load_steps(self) -> Iterator[list[GroupFact]]:
+        for step in read_back(self.partition.log, lambda header: not header.is_control):
+            yield [fact for record in step if (fact := self._fact(record)) is not None]
+
+    def _fact(self, record: Record) -> GroupFact | None:
+        try:
+            return decode_fact(record)
+        except DecodeError as bad:
+            # Written by something newer than us, or not by a coordinator at all: skipping it loses one key.
+            log.error("unreadable group record", partition=self.partition.name, offset=record.offset, why=bad)
+            return None
+
+    def _replay_step(self, shard: GroupShard, step: list[GroupFact]) -> None:
         now_ms = self._now_ms()
-        for fact in facts:
+        for fact in step:
             shard.replay(fact, now_ms)
 
-    def _cannot_load(self, broken: BrokenInvariant) -> None:
-        log.error("groups cannot be loaded", partition=self.partition.name, why=broken)
-        self._loading = None
-        self.stop()
-
-    def _loaded(self, shard: GroupShard) -> None:
-        self._loading = None
-        if self._is_stopped:
-            return
-        self._shard = shard
+    def _begin(self, shard: GroupShard) -> None:
         now_ms = self._now_ms()
         self._carry_out(shard.start(now_ms), now_ms)
         self._arm()
-
-    def _load_steps(self) -> Iterator[list[GroupFact]]:
-        partition_log = self.partition.log
-        position = partition_log.start_offset
-        # After a failed write only what is safe counts; else also what is on its way.
-        end = partition_log.end_offset if partition_log.failure is None else partition_log.high_watermark
-        while position < end:
-            data = partition_log.read(position, LOAD_BYTES, end)
-            if isinstance(data, Refused):
-                raise BrokenInvariant(f"{self.partition.name} cannot be read from {position}: {data}")
-            if not len(data):
-                return
-            facts: list[GroupFact] = []
-            for at, header in iterate_headers(data):
-                if header.end_offset > position and not header.is_control:
-                    facts += self._facts(read_records(data, header, at), position)
-                position = max(position, header.end_offset)
-            yield facts
-
-    def _facts(self, records: Iterable[Record], start: int) -> Iterator[GroupFact]:
-        for record in records:
-            if record.offset < start:
-                continue
-            try:
-                fact = decode_fact(record)
-            except DecodeError as bad:
-                # Written by something newer than us, or not by a coordinator at all: skipping it loses one key.
-                log.error(
-                    "unreadable group record", partition=self.partition.name, offset=record.offset, why=bad
-                )
-                continue
-            if fact is not None:
-                yield fact
-
-
-def _told(code: ErrorCode) -> ErrorCode:
-    """What the members are told of a failed write: something that makes them look for the coordinator again."""
-    if code in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
-        return ErrorCode.NOT_COORDINATOR
-    if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return ErrorCode.COORDINATOR_NOT_AVAILABLE

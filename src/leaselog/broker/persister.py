@@ -8,6 +8,7 @@ Which persister is used is the config's to say (`group.share.persister.class.nam
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from leaselog.coordination.share_state_commands import (
@@ -27,7 +28,7 @@ from leaselog.model import ErrorCode, Refused
 if TYPE_CHECKING:
     from leaselog.broker.share_coordinator import ShareCoordinator
 
-__all__ = ["InProcessPersister", "NoOpPersister", "Persister"]
+__all__ = ["AskingPersister", "InProcessPersister", "NoOpPersister", "Persister"]
 
 A = TypeVar("A")
 
@@ -69,11 +70,9 @@ class Persister(Protocol):
         """For administrators; fences nobody. Of what was never initialized: the defaults."""
 
 
-class InProcessPersister:
-    """The share coordinator of this very process. Makes its topic when state is first kept or asked for."""
-
-    def __init__(self, coordinator: ShareCoordinator) -> None:
-        self._coordinator = coordinator
+class AskingPersister(ABC):
+    """The five calls as one question: whoever answers a command does it with the command's own kind of answer, so
+    the casts cost nothing, unlike a coroutine around each."""
 
     def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
         return cast("asyncio.Future[Written | Refused]", self._ask(ask))
@@ -90,8 +89,17 @@ class InProcessPersister:
     def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
         return cast("asyncio.Future[ShareSummary | Refused]", self._ask(ask))
 
+    @abstractmethod
+    def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]: ...
+
+
+class InProcessPersister(AskingPersister):
+    """The share coordinator of this very process. Makes its topic when state is first kept or asked for."""
+
+    def __init__(self, coordinator: ShareCoordinator) -> None:
+        self._coordinator = coordinator
+
     def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
-        # The casts above cost nothing, unlike a coroutine around each: a shard answers a command with its own kind.
         answer = self._coordinator.ask(command)
         if answer.done() and _is_not_ready(answer.result()):
             return asyncio.ensure_future(self._ask_when_ready(command))

@@ -14,25 +14,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
+from leaselog.broker.coordinator_log import batches_of, read_back
 from leaselog.broker.partition import Partition
+from leaselog.broker.persister import AskingPersister
 from leaselog.broker.persister_control_records import Place, decode_control_fact, encode_control_fact
-from leaselog.broker.share_coordinator_ledger import LoadStep, batches_of, read_back
+from leaselog.broker.share_coordinator_ledger import LoadStep
 from leaselog.broker.share_coordinator_owner import ShareStateOwner
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.share_state_commands import (
-    DeleteState,
-    InitializeState,
-    KeyedCommand,
-    ReadState,
-    ShareStateAnswer,
-    ShareSummary,
-    StateRead,
-    SummarizeState,
-    WriteState,
-    Written,
-)
+from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer
 from leaselog.coordination.share_state_facts import ShareDropped, ShareFact, SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits
 from leaselog.model import ErrorCode, Refused, TopicPartition
@@ -92,28 +83,13 @@ class ControlRecordLedger:
         return fact
 
 
-class ColocatedPersister:
+class ColocatedPersister(AskingPersister):
     """One owner for each partition that was ever asked about."""
 
     def __init__(self, broker: Broker, limits: ShareStateLimits) -> None:
         self._broker = broker
         self._limits = replace(limits, tells_passed=True)
         self._owners: dict[TopicPartition, tuple[ShareStateOwner, ControlRecordLedger]] = {}
-
-    def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._ask(ask))
-
-    def read(self, ask: ReadState) -> asyncio.Future[StateRead | Refused]:
-        return cast("asyncio.Future[StateRead | Refused]", self._ask(ask))
-
-    def write(self, ask: WriteState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._ask(ask))
-
-    def delete(self, ask: DeleteState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._ask(ask))
-
-    def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
-        return cast("asyncio.Future[ShareSummary | Refused]", self._ask(ask))
 
     def stop(self) -> None:
         for owner, _ in self._owners.values():

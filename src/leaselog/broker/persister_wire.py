@@ -14,22 +14,12 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, TypeVar, cast
+from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
+from leaselog.broker.persister import AskingPersister
 from leaselog.broker.persister_requests import answers_of, known_code, request_for
-from leaselog.coordination.share_state_commands import (
-    DeleteState,
-    InitializeState,
-    KeyedCommand,
-    ReadState,
-    ShareStateAnswer,
-    ShareSummary,
-    StateRead,
-    SummarizeState,
-    WriteState,
-    Written,
-)
+from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.errors import DecodeError
@@ -74,7 +64,7 @@ class StateTransport(Protocol):
         """What the node answers; None is any node. Raises ``OSError``, and ``DecodeError`` for nonsense."""
 
 
-class WirePersister:
+class WirePersister(AskingPersister):
     """``jitter`` gives a factor around 1 for each wait: chance is the caller's."""
 
     def __init__(
@@ -90,22 +80,7 @@ class WirePersister:
         self._known: dict[SharePartitionKey, asyncio.Future[Address | Refused]] = {}
         self._lanes: dict[tuple[Address, type[KeyedCommand]], _Lane] = {}
 
-    def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._start(ask))
-
-    def read(self, ask: ReadState) -> asyncio.Future[StateRead | Refused]:
-        return cast("asyncio.Future[StateRead | Refused]", self._start(ask))
-
-    def write(self, ask: WriteState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._start(ask))
-
-    def delete(self, ask: DeleteState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._start(ask))
-
-    def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
-        return cast("asyncio.Future[ShareSummary | Refused]", self._start(ask))
-
-    def _start(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
+    def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
         return asyncio.ensure_future(self._see_through(command))
 
     async def _see_through(self, command: KeyedCommand) -> ShareStateAnswer:

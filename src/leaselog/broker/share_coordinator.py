@@ -1,7 +1,6 @@
 """Share state, for handlers and persisters: which partition of ``__share_group_state`` keeps a key, and its owner.
 
-A key belongs to the partition that Java's hash of its text falls on, and must be found there by every broker to come:
-the topic's partition count is fixed when it is made, which is when state is first to be kept.
+The topic is made when state is first to be kept.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import asyncio
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from leaselog.broker.group_coordinator import coordinator_partition
+from leaselog.broker.coordinator_partitions import CoordinatorPartitions, coordinator_partition
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import StateTopicLedger
 from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
@@ -41,23 +40,19 @@ def _place(key: SharePartitionKey, count: int) -> int:
 class ShareCoordinator:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._owners: dict[int, ShareStateOwner] = {}
+        self._owners = CoordinatorPartitions(broker, SHARE_STATE_TOPIC, self._new_owner)
         self._limits = share_state_limits(broker.config)
         self._write_timeout_s = broker.config.share_coordinator_write_timeout_ms / 1000
         self.counts = ShareStateCounts()
-        self._is_stopped = False
 
     async def start(self) -> None:
         """Loads all state there is, and drops what is about topics that a crash kept it from dropping."""
-        for owner in self._all_owners():
-            await owner.loaded()
+        await self._owners.start()
         self._drop_lost_topics()
 
     def stop(self) -> None:
         """Writes what is decided; who waits is refused, so that connections can end."""
-        self._is_stopped = True
-        for owner in self._owners.values():
-            owner.stop()
+        self._owners.stop()
 
     # -- asking ---------------------------------------------------------------------------------------------
 
@@ -88,17 +83,15 @@ class ShareCoordinator:
         """Forgets what groups had to say about it. Nobody waits for that: what a crash leaves is dropped at the
         next start."""
         if name == SHARE_STATE_TOPIC:
-            owners, self._owners = self._owners, {}
-            for owner in owners.values():
-                owner.stop()
+            self._owners.drop()
         self._drop_lost_topics()
 
     def key_count(self) -> int:
         """Share partitions whose state is kept here."""
-        return sum(owner.key_count() for owner in self._owners.values())
+        return sum(owner.key_count() for owner in self._owners.made())
 
     def owner_states(self) -> list[str]:
-        return [owner.state for owner in self._owners.values()]
+        return [owner.state for owner in self._owners.made()]
 
     # -- upkeep ---------------------------------------------------------------------------------------------
 
@@ -116,13 +109,13 @@ class ShareCoordinator:
                 await self.prune()
 
     async def snapshot_cold(self) -> None:
-        for owner in self._all_owners():
+        for owner in self._owners.every():
             await owner.snapshot_cold()
 
     async def prune(self) -> None:
         """Lets go of what nobody needs to read again; the space is given back by the next retention check."""
         has_moved = False
-        for owner in self._all_owners():
+        for owner in self._owners.every():
             has_moved |= owner.prune()
             await asyncio.sleep(0)
         if not has_moved:
@@ -140,35 +133,14 @@ class ShareCoordinator:
         return topic is not None and 0 <= key.partition < topic.partition_count
 
     def _drop_lost_topics(self) -> None:
-        for owner in self._all_owners():
+        for owner in self._owners.every():
             for topic_id in owner.topic_ids():
                 if self._broker.cluster.topic_by_id(topic_id) is None:
                     owner.ask(DropTopicState(topic_id))
 
-    def _partition_count(self) -> int:
-        """As the cluster has it: some of them may not be open yet."""
-        topic = self._broker.cluster.topic(SHARE_STATE_TOPIC)
-        return 0 if topic is None else topic.partition_count
-
     def _owner_of(self, key: SharePartitionKey) -> ShareStateOwner | None:
-        count = self._partition_count()
-        return self._owner(_place(key, count)) if count else None
-
-    def _all_owners(self) -> list[ShareStateOwner]:
-        return [owner for i in range(self._partition_count()) if (owner := self._owner(i)) is not None]
-
-    def _owner(self, index: int) -> ShareStateOwner | None:
-        """The owner of the partition as it is now; a topic that was made anew gets new owners."""
-        partition = self._broker.logs.partition(SHARE_STATE_TOPIC, index)
-        if partition is None or self._is_stopped:
-            return None
-        owner = self._owners.get(index)
-        if owner is None or owner.partition is not partition:
-            if owner is not None:
-                owner.stop()
-            owner = self._owners[index] = self._new_owner(partition)
-            owner.load()
-        return owner
+        count = self._owners.count()
+        return self._owners.owner(_place(key, count)) if count else None
 
     def _new_owner(self, partition: Partition) -> ShareStateOwner:
         return ShareStateOwner(

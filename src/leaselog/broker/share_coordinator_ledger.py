@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol, TypeAlias
 
+from leaselog.broker.coordinator_log import batches_of, read_back
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_records import decode_share_fact, encode_share_fact
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_facts import ShareFact
-from leaselog.log import PartitionLog
-from leaselog.model import BrokenInvariant, Refused
 from leaselog.wire.errors import DecodeError
-from leaselog.wire.record_batch import HEADER_BYTES, BatchHeader, iterate_headers
-from leaselog.wire.records import Record, build_batch, read_records
+from leaselog.wire.records import Record, build_batch
 
-__all__ = ["LoadStep", "ShareLedger", "StateTopicLedger", "batches_of", "read_back"]
+__all__ = ["LoadStep", "ShareLedger", "StateTopicLedger"]
 
 #: facts and their offsets
 LoadStep: TypeAlias = list[tuple[int, ShareFact]]
-
-#: read back at a time; the loop serves others in between
-LOAD_BYTES = 256 * 1024
-#: what the length, offset and timestamp of a record take at most
-RECORD_OVERHEAD_BYTES = 32
 
 log = StructuredLog("share state")
 
@@ -66,40 +59,3 @@ class StateTopicLedger:
             log.error("unreadable share state", partition=self._partition.name, offset=record.offset, why=bad)
             return []
         return [] if fact is None else [(record.offset, fact)]
-
-
-def batches_of(records: Iterable[Record], limit_bytes: int) -> Iterator[list[Record]]:
-    """The records in portions whose batches are no larger than ``limit_bytes``, but for one that is larger alone."""
-    portion: list[Record] = []
-    size_bytes = HEADER_BYTES
-    for record in records:
-        more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
-        if portion and size_bytes + more_bytes > limit_bytes:
-            yield portion
-            portion, size_bytes = [], HEADER_BYTES
-        portion.append(record)
-        size_bytes += more_bytes
-    if portion:
-        yield portion
-
-
-def read_back(
-    partition_log: PartitionLog, is_wanted: Callable[[BatchHeader], bool], start: int = 0
-) -> Iterator[list[Record]]:
-    """The records of the batches that are wanted, from ``start`` or where the log begins, a step at a time."""
-    position = max(start, partition_log.start_offset)
-    # After a failed write only what is safe counts; else also what is on its way.
-    end = partition_log.end_offset if partition_log.failure is None else partition_log.high_watermark
-    while position < end:
-        data = partition_log.read(position, LOAD_BYTES, end)
-        if isinstance(data, Refused):
-            raise BrokenInvariant(f"{partition_log.directory} cannot be read from {position}: {data}")
-        if not len(data):
-            return
-        step: list[Record] = []
-        first = position
-        for at, header in iterate_headers(data):
-            if header.end_offset > first and is_wanted(header):
-                step += [r for r in read_records(data, header, at) if r.offset >= first]
-            position = max(position, header.end_offset)
-        yield step

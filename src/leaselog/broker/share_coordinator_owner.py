@@ -8,8 +8,7 @@ about whichever share partition, go into the log together at the end of the turn
 takes whatever is there, one sync. Nobody waits for a timer. Answers go out when everything decided so far is safe, so
 nobody is told of what a crash could still take back.
 
-If a write fails the shard is ahead of the log: it is thrown away, whoever waits is refused, and a new one is read
-from the log. The same happens at the start, and again when the topic was deleted and made anew.
+If a write fails the shard is read anew (see ``coordinator_owner``), also when the topic was deleted and made anew.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import LoadStep, ShareLedger
 from leaselog.broker.structured_log import StructuredLog
@@ -41,10 +41,6 @@ COLD_STEP = 256
 
 log = StructuredLog("share state")
 
-NOT_LOADED = Refused(
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The coordinator is loading and hence can't process requests."
-)
-STOPPED = Refused(ErrorCode.NOT_COORDINATOR, "This is not the correct coordinator.")
 TOO_LATE = Refused(
     ErrorCode.COORDINATOR_NOT_AVAILABLE, "the write takes longer than share.coordinator.write.timeout.ms"
 )
@@ -90,7 +86,13 @@ class _Write:
     promises: list[_Promise] = field(default_factory=list)
 
 
-class ShareStateOwner:
+class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
+    SUBJECT = "share state"
+    NOT_LOADED = Refused(
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The coordinator is loading and hence can't process requests."
+    )
+    STOPPED = Refused(ErrorCode.NOT_COORDINATOR, "This is not the correct coordinator.")
+
     def __init__(
         self,
         partition: Partition,
@@ -101,20 +103,17 @@ class ShareStateOwner:
         counts: ShareStateCounts | None = None,
         write_timeout_s: float = WRITE_TIMEOUT_S,
     ) -> None:
-        self.partition = partition
+        super().__init__(partition, log)
         self._counts = counts or ShareStateCounts()
         self._ledger = ledger
         self._limits = limits
         self._now_ms = now_ms
-        self._shard: ShareStateShard | None = None
-        self._loading: asyncio.Task[None] | None = None
         self._turn: _Turn | None = None
         #: appended and not known to be safe, with what is promised for then, in order
         self._writes: dict[asyncio.Future[Appended | AppendRefused], _Write] = {}
         self._write_timeout_s = write_timeout_s
         self._late: asyncio.TimerHandle | None = None
         self._waiting_count = 0
-        self._is_stopped = False
 
     # -- what others ask ------------------------------------------------------------------------------------
 
@@ -122,7 +121,7 @@ class ShareStateOwner:
         """Decides the command now; the answer comes when it is safe. ``exists``: the cluster has the partition."""
         answer: _Answer = asyncio.get_running_loop().create_future()
         if self._is_stopped or self._shard is None:
-            answer.set_result(STOPPED if self._is_stopped else NOT_LOADED)
+            answer.set_result(self.STOPPED if self._is_stopped else self.NOT_LOADED)
             return answer
         if self._waiting_count >= MAX_WAITING:
             answer.set_result(OVERLOADED)
@@ -138,50 +137,13 @@ class ShareStateOwner:
         self._promise(answer, outcome.answer)
         return answer
 
-    def load(self) -> None:
-        """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
-        fits = (self._batch_bytes_max() - 1024) // STATE_BATCH_BYTES
-        shard = ShareStateShard(
-            replace(self._limits, batches_max=max(1, min(self._limits.batches_max, fits)))
-        )
-        steps = self._ledger.load_steps()
-        try:
-            _replay(shard, next(steps, []))
-            second = next(steps, None)
-            if second is None:
-                return self._loaded(shard)
-            _replay(shard, second)
-        except BrokenInvariant as broken:
-            return self._cannot_load(broken)
-        self._loading = asyncio.get_running_loop().create_task(self._load_rest(shard, steps))
-        return None
-
-    @property
-    def is_loading(self) -> bool:
-        return self._loading is not None
-
-    async def loaded(self) -> None:
-        """Returns when a load that is under way is done."""
-        if self._loading is not None:
-            await asyncio.wait([self._loading])
-
     def stop(self) -> None:
         """Writes what is decided, refuses whoever waits, and everybody from now on."""
         if self._turn is not None:
             self._write_turn()
-        self._is_stopped = True
-        if self._loading is not None:
-            self._loading.cancel()
-        self._abandon(STOPPED)
+        super().stop()
         if self._late is not None:
             self._late.cancel()
-
-    @property
-    def state(self) -> str:
-        """`failed` is what cannot be loaded."""
-        if self._is_stopped:
-            return "failed"
-        return "loading" if self._shard is None else "active"
 
     def topic_ids(self) -> set[TopicId]:
         """Of all topics it knows something about."""
@@ -298,12 +260,8 @@ class ShareStateOwner:
         if isinstance(outcome, Appended):
             self._keep(ended.promises)
             return
-        log.error("a write of share state failed", partition=self.partition.name, error=outcome.code.name)
-        refusal = Refused(_told(outcome.code))
-        self._refuse(ended.promises, refusal)
-        self._abandon(refusal)
-        if not self._is_stopped and not self.partition.is_deleted:
-            self.load()
+        self._writes = {write: ended, **self._writes}  # refused with all the others, and first
+        self._write_failed(outcome)
 
     def _watch(self, began_s: float) -> None:
         """One timer, for the oldest write; it stays where it is when that ends in time, as nearly all do."""
@@ -343,47 +301,15 @@ class ShareStateOwner:
         if turn is not None:
             self._refuse(turn.promises, refusal)
 
-    def _broken(self, during: str, broken: BrokenInvariant) -> None:
-        log.error(
-            "share state is impossible, reading it anew",
-            partition=self.partition.name,
-            during=during,
-            why=broken,
-        )
-        self._abandon(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
-        self.load()
-
     # -- loading --------------------------------------------------------------------------------------------
 
-    async def _load_rest(self, shard: ShareStateShard, steps: Iterator[LoadStep]) -> None:
-        try:
-            for step in steps:
-                _replay(shard, step)
-                await asyncio.sleep(0)
-        except BrokenInvariant as broken:
-            return self._cannot_load(broken)
-        return self._loaded(shard)
+    def _new_shard(self) -> ShareStateShard:
+        fits = (self._batch_bytes_max() - 1024) // STATE_BATCH_BYTES
+        return ShareStateShard(replace(self._limits, batches_max=max(1, min(self._limits.batches_max, fits))))
 
-    def _cannot_load(self, broken: BrokenInvariant) -> None:
-        log.error("share state cannot be loaded", partition=self.partition.name, why=broken)
-        self._loading = None
-        self.stop()
+    def _load_steps(self) -> Iterator[LoadStep]:
+        return self._ledger.load_steps()
 
-    def _loaded(self, shard: ShareStateShard) -> None:
-        self._loading = None
-        if not self._is_stopped:
-            self._shard = shard
-
-
-def _replay(shard: ShareStateShard, step: LoadStep) -> None:
-    for offset, fact in step:
-        shard.replay(fact, offset)
-
-
-def _told(code: ErrorCode) -> ErrorCode:
-    """What the leaders are told of a failed write: something that makes them look for the coordinator again."""
-    if code in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
-        return ErrorCode.NOT_COORDINATOR
-    if code in (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE):
-        return ErrorCode.UNKNOWN_SERVER_ERROR
-    return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    def _replay_step(self, shard: ShareStateShard, step: LoadStep) -> None:
+        for offset, fact in step:
+            shard.replay(fact, offset)
