@@ -171,6 +171,32 @@ def test_a_partition_is_read_from_an_offset(cli: Cli, topic: str) -> None:
     assert cli("console-consumer", *where, "--offset", "latest", "--timeout-ms", "300") == ""
 
 
+def test_a_partition_that_is_not_there_is_one_line(cli: Cli, broker: BrokerProcess, topic: str) -> None:
+    asked = ("--bootstrap-server", broker.address, "--topic", topic, "--partition", "99")
+    out, err = cli.ended("console-consumer", *asked, "--offset", "earliest", code=1)
+    assert (out, err) == ("", f"leaselog console-consumer: topic {topic} has no partition 99\n")
+
+
+def test_a_consumer_of_an_idle_topic_ends_when_its_reader_has_left(
+    cli: Cli, broker: BrokerProcess, topic: str
+) -> None:
+    line = [PROGRAM, "console-consumer", "--bootstrap-server", broker.address, "--topic", topic]
+    send(cli, topic, "only\n")
+    with subprocess.Popen(
+        [*line, "--from-beginning"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == b"only\n"
+            process.stdout.close()
+            assert process.wait(LIMIT_S) == 141
+        finally:
+            process.kill()
+
+
 def test_two_consumers_of_a_group_share_the_partitions_and_their_commits_stay(
     cli: Cli, topic: str, fresh: Callable[[str], str]
 ) -> None:

@@ -197,3 +197,18 @@ def test_a_file_that_is_not_there_is_one_line_and_exit_1(
     assert main(["dump-log", "--files", str(tmp_path / name)]) == 1
     err = capsys.readouterr().err
     assert err == f"leaselog dump-log: {tmp_path / name}: No such file or directory\n"
+
+
+def test_a_batch_that_cannot_be_read_is_named_by_partition_and_offsets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "orders-7"
+    folder.mkdir()
+    broken = bytearray(SECOND)
+    broken[61] = 0x7F  # the record's length goes far past its batch
+    log = write(folder, ".log", FIRST + broken)
+    assert main(["dump-log", "--deep-iteration", "--files", str(log)]) == 1
+    out, err = capsys.readouterr()
+    assert "baseOffset: 3" in out.splitlines()[-1]
+    assert err.startswith(f"leaselog dump-log: partition orders-7, offsets 3 to 3 ({log}, position 101): ")
+    assert err.count("\n") == 1

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 
 import pytest
 
 from leaselog.cli.arguments import CommandFailed, UsageError
 from leaselog.cli.line_reader import LineFormat, read_line
-from leaselog.cli.output import print_table, progress_line
+from leaselog.cli.output import check_reader, print_table, progress_line
 from leaselog.cli.producer_perf_test import Latencies, Throttle
 from leaselog.cli.record_format import RecordFormat, as_json, as_line
 from leaselog.model import TopicPartition
@@ -140,3 +142,14 @@ def test_latencies_take_a_bounded_room_and_any_number() -> None:
     for ms in (0, 10**9):
         seen.add(ms)
     assert seen.percentile(0.999) <= seen.max_ms == 10**9
+
+
+def test_a_reader_that_left_is_noticed_without_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(writing, "w") as out:
+        monkeypatch.setattr(sys, "stdout", out)
+        check_reader()
+        os.close(reading)
+        with pytest.raises(BrokenPipeError):
+            check_reader()
+        monkeypatch.undo()

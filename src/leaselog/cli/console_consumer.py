@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from leaselog.cli.arguments import (
+    CommandFailed,
     UsageError,
     add_connection,
     add_properties,
@@ -24,7 +25,7 @@ from leaselog.cli.arguments import (
     properties_file,
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
-from leaselog.cli.output import Progress
+from leaselog.cli.output import Progress, check_reader
 from leaselog.cli.partition_reader import PartitionReader
 from leaselog.cli.record_format import RecordFormat, as_json, as_line
 from leaselog.client import Cluster, Fetched, GroupConsumer
@@ -171,11 +172,19 @@ class _Consumer:
         """Until enough is printed, or nothing comes any more, or somebody interrupts."""
         try:
             await self._print_all()
+        except CommandFailed:  # what was asked for is not there: there is nothing to count
+            await self._source.close()
+            raise
+        except BaseException:
+            await self._end()
+            raise
+        await self._end()
+
+    async def _end(self) -> None:
+        try:
+            await self._source.close()
         finally:
-            try:
-                await self._source.close()
-            finally:
-                print(f"Processed a total of {self._count} messages", file=sys.stderr)
+            print(f"Processed a total of {self._count} messages", file=sys.stderr)
 
     async def _print_all(self) -> None:
         idle_since = time.monotonic()
@@ -191,6 +200,8 @@ class _Consumer:
                     progress.at(self._count)
             elif self._timeout_s is not None and now - idle_since >= self._timeout_s:
                 break
+            else:
+                check_reader()
 
     def _is_enough(self) -> bool:
         return self._limit is not None and self._count >= self._limit

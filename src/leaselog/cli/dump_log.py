@@ -167,10 +167,19 @@ def _dump_log(file: Path, args: argparse.Namespace, findings: _Findings) -> None
             last = header.end_offset - 1
             print(batch_line(data, header, position))
             if deep:
-                _print_records(data, header, position, shown, skip_metadata=args.skip_record_metadata)
+                try:
+                    _print_records(data, header, position, shown, skip_metadata=args.skip_record_metadata)
+                except DecodeError as bad:
+                    raise CommandFailed(f"{_named(file, header, position)}: {bad}") from None
             end = position + header.size_bytes
         if end < len(data) <= args.max_bytes:
             print(f"Found {len(data) - end} invalid bytes at the end of {file.name}")
+
+
+def _named(file: Path, header: BatchHeader, position: int) -> str:
+    """Which batch it is, in the words an operator would look for it by."""
+    offsets = f"offsets {header.base_offset} to {header.end_offset - 1}"
+    return f"partition {file.absolute().parent.name}, {offsets} ({file}, position {position})"
 
 
 def _decoder(args: argparse.Namespace) -> Decoder:
@@ -231,11 +240,8 @@ def _is_valid(data: Buffer, header: BatchHeader, position: int) -> bool:
 def _print_records(
     data: Buffer, header: BatchHeader, position: int, shown: Decoder | None, *, skip_metadata: bool
 ) -> None:
-    try:
-        for record in read_records(data, header, position):
-            print(record_line(header, record, shown, skip_metadata=skip_metadata))
-    except DecodeError as bad:
-        raise CommandFailed(f"records of the batch at position {position}: {bad}") from None
+    for record in read_records(data, header, position):
+        print(record_line(header, record, shown, skip_metadata=skip_metadata))
 
 
 def record_line(header: BatchHeader, record: Record, shown: Decoder | None, *, skip_metadata: bool) -> str:

@@ -6,13 +6,14 @@ rich is imported only when there is a terminal to be nice to.
 from __future__ import annotations
 
 import json
+import select
 import sys
 import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Progress", "is_terminal", "print_json", "print_table"]
+__all__ = ["Progress", "check_reader", "is_terminal", "print_json", "print_table"]
 
 #: seconds between two progress lines where nobody watches
 _PLAIN_INTERVAL_S = 5.0
@@ -21,6 +22,14 @@ _LIVE_INTERVAL_S = 0.1
 
 def is_terminal() -> bool:
     return sys.stdout.isatty()
+
+
+def check_reader() -> None:
+    """Raises ``BrokenPipeError`` when nobody reads standard output any more, which else only a write would tell."""
+    watching = select.poll()
+    watching.register(sys.stdout.fileno(), 0)  # what went wrong is reported without being asked for
+    if any(event & (select.POLLERR | select.POLLHUP) for _, event in watching.poll(0)):
+        raise BrokenPipeError
 
 
 def print_json(value: Any) -> None:
