@@ -1,10 +1,11 @@
-"""Writes the reference pages that say what the code says: APIs and metrics. `make docs` runs it.
+"""Writes the reference pages that say what the code says: APIs, metrics and commands. `make docs` runs it.
 
 python codegen/reference_docs.py [DIRECTORY]     (docs/reference by default)
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from leaselog.broker.group_owner import GroupCounts
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.share_coordinator_owner import ShareStateCounts
 from leaselog.broker.share_metrics import ShareMetrics
+from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.share import ShareSessions
 
 KAFKA_METRICS = (
@@ -160,9 +162,37 @@ def kafka_metrics(names: set[str]) -> list[str]:
     return lines
 
 
+def commands_page() -> str:
+    """Every command with every option, from the parsers themselves."""
+    lines = [
+        "# Commands",
+        "",
+        "Generated from the parsers; `leaselog COMMAND --help` says the same. Every command also takes `--help` and",
+        "`--version`. Exit codes: 0 done, 1 failed, 2 not understood; what went wrong is one line on stderr.",
+    ]
+    for name, (_, summary) in COMMANDS.items():
+        lines += ["", f"## {name}", "", f"{summary[0].upper()}{summary[1:]}.", ""]
+        options = [
+            a for a in command_parser(name)._actions if not {"--help", "--version"} & {*a.option_strings}
+        ]
+        if options:
+            lines += ["| option | meaning |", "| --- | --- |", *map(_option_row, options)]
+    return "\n".join(lines) + "\n"
+
+
+def _option_row(option: argparse.Action) -> str:
+    names = ", ".join(f"`{name}`" for name in option.option_strings or [option.dest])
+    choices = "" if option.choices is None else "one of " + ", ".join(map(str, option.choices))
+    value = "" if option.nargs == 0 or not option.option_strings else option.metavar or option.dest.upper()
+    shown = f" `{value}`" if value and not option.choices else ""
+    meaning = "; ".join(part for part in (option.help, choices) if part)
+    return f"| {names}{shown}{' (required)' if option.required else ''} | {meaning} |"
+
+
 def main(directory: Path) -> None:
     (directory / "protocol.md").write_text(api_page())
     (directory / "metrics.md").write_text(metrics_page())
+    (directory / "commands.md").write_text(commands_page())
 
 
 if __name__ == "__main__":

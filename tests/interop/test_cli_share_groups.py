@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from interop.broker_process import BrokerProcess
+from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import create_topic, numbered, produce
 from interop.java_process import Java
 from interop.test_cli import Cli
@@ -76,3 +77,14 @@ def test_a_group_without_members_looks_the_same(broker, ours, apaches, fresh) ->
 def test_a_broker_that_is_not_there_is_one_line(ours, broker, fresh) -> None:
     out, err = Cli.ended("share-groups", "--bootstrap-server", "127.0.0.1:1", "--list", code=1)
     assert (out, err) == ("", "leaselog share-groups: 127.0.0.1:1: Connection refused\n")
+
+
+def test_top_shows_the_lag_and_what_moves(broker, tmp_path, fresh) -> None:
+    topic, group = create_topic(broker, fresh("topic")), fresh("group")
+    with closing(member(broker, group, topic)), closing(Cli(broker, tmp_path)) as cli:
+        out = cli("top", "--group", group, "--json", "--iterations", "2", "--interval-ms", "300")
+        first, second = ((json.loads(line)["groups"])[0] for line in out.splitlines())
+        assert (first["group"], first["state"], first["members"]) == (group, "Stable", 1)
+        assert first["producedPerSecond"] is None
+        assert second["producedPerSecond"] == 0
+        assert (second["inFlight"] is None) == is_kafka()

@@ -18,9 +18,9 @@ __all__ = ["BoxCluster", "box_cluster"]
 
 
 class BoxCluster(Cluster):
-    """``answers`` are given first, by the API's name, in turn; an exception is raised."""
+    """``answers`` are given first, by the API's name, in turn; an exception is raised, None lets the broker answer."""
 
-    def __init__(self, box: Box, **answers: list[Message | Exception]) -> None:
+    def __init__(self, box: Box, **answers: list[Message | Exception | None]) -> None:
         super().__init__("127.0.0.1:1", api_timeout_ms=5_000)
         self.box = box
         self.answers = answers
@@ -35,8 +35,9 @@ class BoxCluster(Cluster):
             answer = self.answers[name].pop(0)
             if isinstance(answer, Exception):
                 raise answer
-            assert isinstance(answer, kind)
-            return answer
+            if answer is not None:
+                assert isinstance(answer, kind)
+                return answer
         api = api_of(message.API_KEY)
         if api is None or name in self.missing:
             raise UnsupportedVersion(f"the broker does not serve {name}")
@@ -44,6 +45,6 @@ class BoxCluster(Cluster):
 
 
 @asynccontextmanager
-async def box_cluster(**answers: list[Message | Exception]) -> AsyncIterator[BoxCluster]:
+async def box_cluster(**answers: list[Message | Exception | None]) -> AsyncIterator[BoxCluster]:
     async with in_a_box(offsets_topic_num_partitions="2", num_partitions="1") as box:
         yield BoxCluster(box, **answers)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
+from importlib.metadata import version
 
 import pytest
 
@@ -29,6 +31,13 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
         main([command, "--help"])
     assert ended.value.code == 0
     assert f"usage: leaselog {command}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS)])
+def test_every_command_tells_the_version(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with suppress(SystemExit):
+        assert main([*words, "--version"]) == 0
+    assert capsys.readouterr().out == version("leaselog") + "\n"
 
 
 def test_help_imports_nothing_that_takes_time() -> None:

@@ -7,10 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import Any
 
 from leaselog.cli.arguments import CommandFailed, Parser, UsageError
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 #: each command's module, with ``add_arguments(parser)`` and ``run(args) -> exit code``, and what it is for
 COMMANDS = {
@@ -19,6 +20,7 @@ COMMANDS = {
     "topics": ("topics", "create, list, describe, alter and delete topics"),
     "configs": ("configs", "describe and alter the configs of topics, brokers and groups"),
     "share-groups": ("share_groups", "list, describe, reset and delete share groups"),
+    "top": ("top", "watch share groups: lag, rates, what is in flight"),
     "console-producer": ("console_producer", "send lines from standard input to a topic"),
     "console-consumer": ("console_consumer", "print the records of topics"),
     "producer-perf-test": ("producer_perf_test", "measure producing"),
@@ -50,12 +52,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(name: str, arguments: Sequence[str]) -> int:
-    module_name, summary = COMMANDS[name]
+def command_parser(name: str) -> Parser:
+    """The parser of one command, whose module is imported for it."""
+    summary = COMMANDS[name][1]
     parser = Parser(prog=f"leaselog {name}", description=summary[0].upper() + summary[1:] + ".")
-    command = import_module(f"leaselog.cli.{module_name}")
-    command.add_arguments(parser)
-    code: int = command.run(parser.parse_args(arguments))
+    parser.add_argument("--version", action=_PrintVersion, nargs=0, help="print the version and exit")
+    _module(name).add_arguments(parser)
+    return parser
+
+
+class _PrintVersion(argparse.Action):
+    """Looks the version up only when it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(_version())
+        parser.exit()
+
+
+def _module(name: str) -> Any:
+    return import_module(f"leaselog.cli.{COMMANDS[name][0]}")
+
+
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("leaselog")
+
+
+def _run(name: str, arguments: Sequence[str]) -> int:
+    parsed = command_parser(name).parse_args(arguments)
+    code: int = _module(name).run(parsed)
     return code
 
 
@@ -70,9 +96,7 @@ def _without_command(arguments: Sequence[str]) -> int:
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
     known = parser.parse_args(arguments)
     if known.version:
-        from importlib.metadata import version
-
-        print(version("leaselog"))
+        print(_version())
         return 0
     if known.command:
         raise UsageError(f"unknown command '{known.command}' (see leaselog --help)")

@@ -76,7 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--state", nargs="?", const="", metavar="STATES",
         help="with --describe: the group's state; with --list: states too, or only groups in these states",
     )  # fmt: skip
-    parser.add_argument("--verbose", action="store_true", help="with --describe: more columns")
+    parser.add_argument(
+        "--verbose",
+        action="store_true",
+        help="with --describe: more columns, and what is in flight on a leaselog broker",
+    )
     parser.add_argument("--dry-run", action="store_true", help="with --reset-offsets: only show the result")
     parser.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")
     parser.add_argument("--to-earliest", action="store_true", help="begin at the earliest record")
