@@ -5,14 +5,15 @@ The topic is read as any consumer reads it and merged offset by offset, without 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
-from confluent_kafka import OFFSET_BEGINNING, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, TopicPartition
 
 from interop.broker_process import BrokerProcess
-from interop.confluent_io import WAIT_S, consumer_of, take
+from interop.confluent_io import WAIT_S, consumer_of
 from interop.raw_requests import connected
 from leaselog.broker.share_records import decode_share_fact
 from leaselog.coordination.share_state_facts import ShareDropped, ShareFact, ShareSnapshot
@@ -25,6 +26,8 @@ from leaselog.wire.records import Record
 
 STATE_TOPIC = "__share_group_state"
 NOT_SAID = -1
+#: a coordinator that has just begun: loading, not available, not the one
+NOT_YET = (14, 15, 16)
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = 0, 2, 4
 
 
@@ -51,9 +54,13 @@ def offsets_of(broker: BrokerProcess, group: str) -> dict[tuple[str, int], Offse
     request = DescribeShareGroupOffsetsRequest(
         groups=[DescribeShareGroupOffsetsRequestGroup(group_id=group, topics=None)]
     )
+    deadline = time.monotonic() + WAIT_S
     with connected(broker) as connection:
-        answer = connection.ask(request, 1, DescribeShareGroupOffsetsResponse)
-    (found,) = answer.groups
+        (found,) = connection.ask(request, 1, DescribeShareGroupOffsetsResponse).groups
+        while found.error_code in NOT_YET:
+            assert time.monotonic() < deadline, (found.error_code, found.error_message)
+            time.sleep(0.1)
+            (found,) = connection.ask(request, 1, DescribeShareGroupOffsetsResponse).groups
     assert found.error_code == 0, found.error_message
     told: dict[tuple[str, int], Offsets] = {}
     for topic in found.topics:
@@ -65,20 +72,30 @@ def offsets_of(broker: BrokerProcess, group: str) -> dict[tuple[str, int], Offse
 
 def share_facts(broker: BrokerProcess, group: str) -> Iterator[ShareFact]:
     """Everything the state topic still has of the group, in the order of each of its partitions."""
-    consumer = consumer_of(broker, "reads-share-state")
+    consumer = consumer_of(broker, "reads-share-state", enable_partition_eof=True)
     try:
         topic = consumer.list_topics(STATE_TOPIC, timeout=WAIT_S).topics[STATE_TOPIC]
         for partition in topic.partitions:
-            where = TopicPartition(STATE_TOPIC, partition, OFFSET_BEGINNING)
-            low, high = consumer.get_watermark_offsets(where, timeout=WAIT_S)
-            consumer.assign([where])
-            for message in take(consumer, high - low):
+            consumer.assign([TopicPartition(STATE_TOPIC, partition, OFFSET_BEGINNING)])
+            for message in _until_end(consumer):
                 record = Record(message.key(), message.value(), timestamp_ms=message.timestamp()[1])
                 fact = decode_share_fact(record)
                 if fact is not None and fact.key.group_id == group:
                     yield fact
     finally:
         consumer.close()
+
+
+def _until_end(consumer: Consumer) -> Iterator[Message]:
+    """What is pruned meanwhile is left out: it was superfluous, or it would not have been pruned."""
+    while True:
+        message = consumer.poll(WAIT_S)
+        assert message is not None, f"neither a record nor the end in {WAIT_S} s"
+        error = message.error()
+        if error is not None:
+            assert error.code() == KafkaError._PARTITION_EOF, error
+            return
+        yield message
 
 
 def stored_states(broker: BrokerProcess, group: str) -> dict[tuple[UUID, int], Stored]:
