@@ -10,10 +10,21 @@ from collections.abc import Callable, Iterator, Mapping
 import pytest
 
 from interop.broker_process import BrokerProcess
+from interop.java_process import Java
+from interop.toolbox import Shell, Toolbox
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas the old way
     import kafka  # noqa: F401
+
+#: what makes share groups quick to test: leases one can wait for, members that hear at once, a group one can fill
+SHARE = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.heartbeat.interval.ms": "300",
+    "group.share.heartbeat.interval.ms": "300",
+    "group.share.max.size": "10",
+    "share.coordinator.state.topic.num.partitions": "3",
+}
 
 BrokerFactory = Callable[..., BrokerProcess]
 
@@ -48,6 +59,41 @@ def broker(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
     process.start()
     yield process
     process.stop()
+
+
+@pytest.fixture(scope="session")
+def share_broker(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[BrokerProcess]:
+    """The broker of the tests of share groups that would wait too long, or not reach a bound, on the other."""
+    process = BrokerProcess(tmp_path_factory.mktemp("share-broker"), SHARE)
+    pytestconfig.stash[_brokers].append(process)
+    process.start()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="session")
+def java() -> Java:
+    return Java()
+
+
+@pytest.fixture(scope="session")
+def toolbox(java: Java) -> Iterator[Toolbox]:
+    with Toolbox(java) as box:
+        yield box
+
+
+@pytest.fixture
+def tool(toolbox: Toolbox, broker: BrokerProcess) -> Shell:
+    """Apache's tools on the broker that is there for all."""
+    return Shell(toolbox, broker)
+
+
+@pytest.fixture
+def share_tool(toolbox: Toolbox, share_broker: BrokerProcess) -> Shell:
+    """Apache's tools on the broker of the share groups."""
+    return Shell(toolbox, share_broker)
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import uuid
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +39,14 @@ class Ended:
         return self.out.splitlines()
 
 
-def check_names() -> list[str]:
-    """The checks of our Java program, from its source: pytest has to know them before Java runs."""
+def check_names(*, shared: bool) -> list[str]:
+    """The checks of our Java program, from its source: pytest has to know them before Java runs.
+
+    Those of share groups, or all others: they want brokers with other settings.
+    """
     text = "".join(path.read_text() for path in sorted(SOURCES.glob("*Checks.java")))
-    return re.findall(r'^    check\("(\w+)"', text, re.MULTILINE)
+    names: list[str] = re.findall(r'^    (?:check|last)\("(\w+)"', text, re.MULTILINE)
+    return [name for name in names if name.startswith("share_") == shared]
 
 
 class Java:
@@ -61,6 +66,14 @@ class Java:
         shutil.rmtree(classes, ignore_errors=True)
         command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{self.libs}/*", *map(str, sources)]
         subprocess.run(command, check=True, timeout=TIMEOUT_S)
+
+    def report(self, address: str, checks: Sequence[str]) -> dict[str, tuple[bool, str]]:
+        """Our checks against this broker, all in one JVM: the outcome of each, and what was wrong."""
+        self.compile()
+        ended = self.run("interop.Interop", address, f"java-{uuid.uuid4().hex[:8]}", *checks)
+        lines = [line.split("\t") for line in ended.lines()]
+        assert ended.code == 0, ended.err
+        return {line[1]: (line[0] == "PASS", line[3]) for line in lines if line[0] in ("PASS", "FAIL")}
 
     def command(self, name: str, *args: str) -> list[str]:
         """For a process that lives as long as its test likes."""

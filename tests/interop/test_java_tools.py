@@ -1,4 +1,4 @@
-"""Apache's command-line tools as an operator runs them, one process each, judged by what they print."""
+"""Apache's command-line tools as an operator runs them, judged by what they print."""
 
 from __future__ import annotations
 
@@ -7,41 +7,13 @@ import re
 from contextlib import closing
 from pathlib import Path
 
-import pytest
 from confluent_kafka import TopicPartition
 
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import consumer_of, create_topic, numbered, produce, read
-from interop.java_process import Ended, Java
+from interop.toolbox import TOOLS
 
-TOOLS = "org.apache.kafka.tools."
-GROUP_TOOL = TOOLS + "consumer.group.ConsumerGroupCommand"
-
-
-class Shell:
-    """Runs a tool against the broker and insists that it ends well."""
-
-    def __init__(self, java: Java, broker: BrokerProcess) -> None:
-        self._java = java
-        self._server = ("--bootstrap-server", broker.address)
-
-    def __call__(self, tool: str, *args: str, stdin: str = "", code: int = 0) -> str:
-        name = tool if "." in tool and tool.startswith(("org.", "kafka.")) else TOOLS + tool
-        # two of argparse's children: one takes the server before its verb only, one after it only
-        line = (*self._server, *args) if tool == "FeatureCommand" else (*args, *self._server)
-        ended: Ended = self._java.run(name, *line, stdin=stdin)
-        assert ended.code == code, f"{name} ended with {ended.code}\n{ended.out}\n{ended.err}"
-        return ended.out
-
-
-@pytest.fixture(scope="session")
-def java() -> Java:
-    return Java()
-
-
-@pytest.fixture
-def tool(java, broker) -> Shell:
-    return Shell(java, broker)
+GROUP_TOOL = "consumer.group.ConsumerGroupCommand"
 
 
 def segments(broker: BrokerProcess, topic: str, suffix: str) -> list[Path]:

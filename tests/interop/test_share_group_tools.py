@@ -12,22 +12,10 @@ import pytest
 
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import create_topic, numbered, produce
-from interop.java_process import Java
-from interop.test_java_tools import Shell
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 FORMATTER = "org.apache.kafka.tools.consumer.ShareGroupMessageFormatter"
-
-
-@pytest.fixture(scope="module")
-def java() -> Java:
-    return Java()
-
-
-@pytest.fixture
-def tool(java: Java, broker: BrokerProcess) -> Shell:
-    return Shell(java, broker)
 
 
 def member(broker: BrokerProcess, group: str, topic: str) -> object:

@@ -7,21 +7,26 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.Consumer;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.KafkaShareConsumer;
+import org.apache.kafka.clients.consumer.ShareConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
+import org.apache.kafka.common.serialization.Deserializer;
 
 /**
  * Runs every check against one broker in one JVM and prints a line each: PASS or FAIL, the name, the
@@ -36,10 +41,14 @@ public final class Interop implements AutoCloseable {
   public static final Duration WAIT = Duration.ofSeconds(20);
   private static final int THREADS = 6;
   static final Map<String, Check> CHECKS = new LinkedHashMap<>();
+  /** Run one by one when all the others have ended. */
+  static final Map<String, Check> LAST = new LinkedHashMap<>();
 
   public final Admin admin;
   private final String address;
   private final String prefix;
+  /** The methods of ShareConsumer that were called so far. */
+  public final Set<String> calledOfSharers = ConcurrentHashMap.newKeySet();
   private final AtomicInteger names = new AtomicInteger();
 
   private Interop(String address, String prefix) {
@@ -52,23 +61,35 @@ public final class Interop implements AutoCloseable {
     CHECKS.put(name, check);
   }
 
+  static void last(String name, Check check) {
+    LAST.put(name, check);
+  }
+
   /** BROKER PREFIX [CHECK...]: the address, what every name begins with, and which checks if not all. */
   public static void main(String[] args) throws InterruptedException {
     ProducerChecks.register();
     ConsumerChecks.register();
     GroupChecks.register();
     AdminChecks.register();
-    Set<String> only = args.length > 2 ? Set.of(args) : CHECKS.keySet();
+    ShareConsumerChecks.register();
+    ShareAcknowledgeChecks.register();
+    ShareAdminChecks.register();
+    Predicate<String> wanted = name -> args.length == 2 || List.of(args).contains(name);
     // the checks share nothing but the broker, and mostly wait for it
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
     try (Interop at = new Interop(args[0], args[1])) {
       CHECKS.forEach((name, check) -> {
-        if (only.contains(name)) {
+        if (wanted.test(name)) {
           threads.submit(() -> at.report(name, check));
         }
       });
       threads.shutdown();
       threads.awaitTermination(5, TimeUnit.MINUTES);
+      LAST.forEach((name, check) -> {
+        if (wanted.test(name)) {
+          at.report(name, check);
+        }
+      });
     }
   }
 
@@ -132,6 +153,20 @@ public final class Interop implements AutoCloseable {
         "group.id", group, "auto.offset.reset", "earliest", "enable.auto.commit", "false", "heartbeat.interval.ms", "300"));
     config.putAll(extra);
     return new KafkaConsumer<>(config, new ByteArrayDeserializer(), new ByteArrayDeserializer());
+  }
+
+  /** A member that shares these topics. */
+  public ShareConsumer<byte[], byte[]> sharer(String group, Map<String, ?> extra, String... topics) {
+    return sharer(group, extra, new ByteArrayDeserializer(), topics);
+  }
+
+  /** A member that reads values in its own way. */
+  public <V> ShareConsumer<byte[], V> sharer(String group, Map<String, ?> extra, Deserializer<V> values, String... topics) {
+    Map<String, Object> config = config(Map.of("group.id", group));
+    config.putAll(extra);
+    var consumer = Shares.watched(new KafkaShareConsumer<>(config, new ByteArrayDeserializer(), values), calledOfSharers);
+    consumer.subscribe(List.of(topics));
+    return consumer;
   }
 
   /** Exactly this many records, in the order they come. */
