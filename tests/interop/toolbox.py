@@ -102,7 +102,7 @@ class Shell:
 
     def start(self, tool: str, *args: str, stdin: str = "") -> Future[Ended]:
         """While others run."""
-        name = tool if tool.startswith(("org.", "kafka.")) else TOOLS + tool
+        name = tool if tool.startswith(("org.", "kafka.", "interop.")) else TOOLS + tool
         # two of argparse's children: one takes the server before its verb only, one after it only
         line = (*self._server, *args) if tool == "FeatureCommand" else (*args, *self._server)
         return self.toolbox.start(name, *line, stdin=stdin)

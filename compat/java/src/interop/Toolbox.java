@@ -5,12 +5,17 @@ import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.EOFException;
+import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.PrintStream;
 import java.lang.reflect.InvocationTargetException;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.charset.StandardCharsets;
+import java.util.stream.Stream;
 import org.apache.kafka.common.utils.Exit;
 
 /**
@@ -47,6 +52,23 @@ public final class Toolbox {
     }
   }
 
+  /** The tools' own classes anew for every call: some count in static fields. */
+  private static final class OwnStatics extends URLClassLoader {
+    OwnStatics() {
+      super(CLASS_PATH, Toolbox.class.getClassLoader());
+    }
+
+    @Override
+    protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
+      synchronized (getClassLoadingLock(name)) {
+        boolean own = name.startsWith("org.apache.kafka.tools.");
+        Class<?> found = own ? findLoadedClass(name) : super.loadClass(name, resolve);
+        return found == null ? findClass(name) : found;
+      }
+    }
+  }
+
+  private static final URL[] CLASS_PATH = toolsJars();
   private static final InheritableThreadLocal<Call> CALL = new InheritableThreadLocal<>();
   private static final PrintStream ERR = System.err;
 
@@ -94,14 +116,14 @@ public final class Toolbox {
   }
 
   private static void run(String name, String[] arguments, Call call) {
-    try {
-      Class.forName(name).getMethod("main", String[].class).invoke(null, (Object) arguments);
+    try (var loader = new OwnStatics()) {
+      loader.loadClass(name).getMethod("main", String[].class).invoke(null, (Object) arguments);
     } catch (InvocationTargetException e) {
       if (!(e.getCause() instanceof Ended)) {
         e.getCause().printStackTrace();
         call.code = call.code == null ? 1 : call.code; // as the JVM does with what nobody caught
       }
-    } catch (ReflectiveOperationException e) {
+    } catch (ReflectiveOperationException | IOException e) {
       e.printStackTrace();
       call.code = 1;
     }
@@ -129,6 +151,18 @@ public final class Toolbox {
     } catch (IOException e) {
       Runtime.getRuntime().halt(1);
     }
+  }
+
+  private static URL[] toolsJars() {
+    return Stream.of(System.getProperty("java.class.path").split(File.pathSeparator))
+        .filter(path -> path.contains("kafka-tools-"))
+        .map(path -> {
+          try {
+            return new File(path).toURI().toURL();
+          } catch (MalformedURLException e) {
+            throw new IllegalArgumentException(e);
+          }
+        }).toArray(URL[]::new);
   }
 
   private static byte[] bytes(DataInputStream from) throws IOException {
