@@ -40,6 +40,7 @@ class Persister(NoOpPersister):
 
     def __init__(self) -> None:
         self.begun: list[InitializeState] = []
+        self.asked = asyncio.Event()
         self.deleted: list[DeleteState] = []
         self.answer: asyncio.Future[Written | Refused] = asyncio.get_running_loop().create_future()
         self.answer.set_result(Written())
@@ -53,6 +54,7 @@ class Persister(NoOpPersister):
 
     def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
         self.begun.append(ask)
+        self.asked.set()
         return self.answer
 
     def delete(self, ask: DeleteState) -> asyncio.Future[Written | Refused]:
@@ -71,11 +73,10 @@ async def prepare(box: Box, **topics: int) -> Persister:
 
 async def has_begun(persister: Persister, count: int) -> None:
     """Returns when state of so many partitions has been asked to begin, which a write and its sync come before."""
-    for _ in range(10_000):
-        if len(persister.begun) >= count:
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError(f"{len(persister.begun)} of {count}")
+    async with asyncio.timeout(60):
+        while len(persister.begun) < count:
+            persister.asked.clear()
+            await persister.asked.wait()
 
 
 async def beat(
