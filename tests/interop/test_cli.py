@@ -51,9 +51,13 @@ class Cli:
 
     def consumer(self, *args: str) -> Printing:
         """A console consumer that goes on until it is told to end."""
+        quick = ("--consumer-property", "heartbeat.interval.ms=300")  # which tells of a rebalance
+        return self.printing("console-consumer", *args, *quick)
+
+    def printing(self, command: str, *args: str) -> Printing:
+        """A command that goes on until it is told to end."""
         out = self._folder / f"consumer-{len(self._running)}.out"
-        line = [PROGRAM, "console-consumer", "--bootstrap-server", self._broker.address, *args]
-        line += ["--consumer-property", "heartbeat.interval.ms=300"]  # which tells of a rebalance
+        line = [PROGRAM, command, "--bootstrap-server", self._broker.address, *args]
         with out.open("wb") as to, out.with_suffix(".err").open("wb") as errors:
             process = subprocess.Popen(line, stdout=to, stderr=errors, stdin=subprocess.DEVNULL)
         self._running.append(process)

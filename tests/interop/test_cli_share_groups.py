@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from interop.broker_process import BrokerProcess, is_kafka
-from interop.confluent_io import create_topic, numbered, produce
+from interop.confluent_io import Sent, create_topic, numbered, produce, wait_until
 from interop.java_process import Java
 from interop.test_cli import Cli
 from interop.test_share_group_tools import SHARE_TOOL, member
@@ -77,6 +78,36 @@ def test_a_group_without_members_looks_the_same(broker, ours, apaches, fresh) ->
 def test_a_broker_that_is_not_there_is_one_line(ours, broker, fresh) -> None:
     out, err = Cli.ended("share-groups", "--bootstrap-server", "127.0.0.1:1", "--list", code=1)
     assert (out, err) == ("", "leaselog share-groups: 127.0.0.1:1: Connection refused\n")
+
+
+def test_records_are_printed_released_rejected_and_accepted(broker, tmp_path, fresh) -> None:
+    topic, group = create_topic(broker, fresh("topic")), fresh("group")
+    with closing(Cli(broker, tmp_path)) as cli:
+        cli("configs", "--alter", "--group", group, "--add-config", "share.auto.offset.reset=earliest")
+        produce(broker, topic, [Sent(b"k%d" % i, b"v%d" % i) for i in range(4)])
+        reading = ("--topic", topic, "--group", group, "--formatter-property", "print.key=true")
+        counting = (*reading, "--formatter-property", "print.delivery=true")
+        released = cli("console-share-consumer", *counting, "--max-messages", "2", "--release")
+        assert released == "Delivery:1\tk0\tv0\nDelivery:1\tk1\tv1\n"
+        rejected = cli("console-share-consumer", *counting, "--max-messages", "1", "--reject")
+        assert rejected == "Delivery:2\tk0\tv0\n"
+        rest = cli("console-share-consumer", *reading, "--max-messages", "3").split()
+        assert sorted(rest[1::2]) == ["v1", "v2", "v3"]
+        assert cli("console-share-consumer", *reading, "--timeout-ms", "1500") == ""
+        (described,) = cli.json("share-groups", "--describe", "--group", group)
+        assert [row["lag"] for row in described["offsets"]] == [0]
+
+
+def test_what_was_printed_before_a_signal_is_accepted(broker, tmp_path, fresh) -> None:
+    topic, group = create_topic(broker, fresh("topic")), fresh("group")
+    with closing(Cli(broker, tmp_path)) as cli:
+        cli("configs", "--alter", "--group", group, "--add-config", "share.auto.offset.reset=earliest")
+        produce(broker, topic, [Sent(b"k", b"v%d" % i) for i in range(3)])
+        reading = ("--topic", topic, "--group", group)
+        printing = cli.printing("console-share-consumer", *reading)
+        wait_until(lambda: printing.lines() == ["v0", "v1", "v2"], "the records")
+        assert "Processed a total of 3 messages" in printing.end(signal.SIGTERM, 143)
+        assert cli("console-share-consumer", *reading, "--timeout-ms", "1500") == ""
 
 
 def test_top_shows_the_lag_and_what_moves(broker, tmp_path, fresh) -> None:

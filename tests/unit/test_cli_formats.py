@@ -12,7 +12,7 @@ from leaselog.cli.arguments import CommandFailed, UsageError
 from leaselog.cli.line_reader import LineFormat, read_line
 from leaselog.cli.output import check_reader, print_table, progress_line
 from leaselog.cli.producer_perf_test import Latencies, Throttle
-from leaselog.cli.record_format import RecordFormat, as_json, as_line
+from leaselog.cli.record_format import RecordFormat, as_json, as_line, shown
 from leaselog.model import TopicPartition
 from leaselog.wire.record_batch import BatchHeader, read_header
 from leaselog.wire.records import Record, build_batch
@@ -30,7 +30,7 @@ def header(log_append_time_ms: int | None = None) -> BatchHeader:
 
 def line(record: Record, **properties: str) -> bytes:
     form = RecordFormat.from_properties({key.replace("_", "."): value for key, value in properties.items()})
-    return as_line(WHERE, header(), record, form)
+    return as_line(shown(WHERE, header(), record), form)
 
 
 def test_a_record_is_its_value_unless_more_is_asked_for() -> None:
@@ -39,9 +39,9 @@ def test_a_record_is_its_value_unless_more_is_asked_for() -> None:
 
 def test_everything_of_a_record_in_apaches_order() -> None:
     form = RecordFormat.from_properties(EVERYTHING)
-    shown = as_line(WHERE, header(), RECORD, form)
-    assert shown == b"CreateTime:1000\tPartition:2\tOffset:7\tEpoch:3\th1:x,h2:null\tk\tv\n"
-    assert as_line(WHERE, header(5), RECORD, form).startswith(b"LogAppendTime:1000\t")
+    text = as_line(shown(WHERE, header(), RECORD), form)
+    assert text == b"CreateTime:1000\tPartition:2\tOffset:7\tEpoch:3\th1:x,h2:null\tk\tv\n"
+    assert as_line(shown(WHERE, header(5), RECORD), form).startswith(b"LogAppendTime:1000\t")
 
 
 def test_what_is_not_there_has_a_name() -> None:
@@ -56,8 +56,8 @@ def test_separators_are_the_users_and_bytes_pass_unchanged() -> None:
 
 
 def test_json_says_what_is_base64() -> None:
-    shown = json.loads(as_json(WHERE, header(), Record(None, b"\xff", (("h", b"\xfe"),), 5, 1)))
-    assert shown == {
+    told = json.loads(as_json(shown(WHERE, header(), Record(None, b"\xff", (("h", b"\xfe"),), 5, 1))))
+    assert told == {
         "topic": "orders",
         "partition": 2,
         "offset": 1,

@@ -27,7 +27,7 @@ from leaselog.cli.arguments import (
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import Progress, check_reader
 from leaselog.cli.partition_reader import PartitionReader
-from leaselog.cli.record_format import RecordFormat, as_json, as_line
+from leaselog.cli.record_format import RecordFormat, as_json, as_line, shown
 from leaselog.client import Cluster, Fetched, GroupConsumer
 from leaselog.model import TopicPartition
 from leaselog.wire.record_batch import BatchHeader
@@ -153,11 +153,11 @@ def _check(args: argparse.Namespace) -> None:
 
 def _printer(args: argparse.Namespace) -> Printer:
     if args.json:
-        return as_json
+        return lambda where, header, record: as_json(shown(where, header, record))
     properties = properties_file(args.formatter_config) if args.formatter_config else {}
     properties |= key_values("--formatter-property", args.formatter_property)
     form = RecordFormat.from_properties(properties)
-    return lambda where, header, record: as_line(where, header, record, form)
+    return lambda where, header, record: as_line(shown(where, header, record), form)
 
 
 class _Consumer:

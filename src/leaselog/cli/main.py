@@ -23,6 +23,7 @@ COMMANDS = {
     "top": ("top", "watch share groups: lag, rates, what is in flight"),
     "console-producer": ("console_producer", "send lines from standard input to a topic"),
     "console-consumer": ("console_consumer", "print the records of topics"),
+    "console-share-consumer": ("console_share_consumer", "print records as a member of a share group"),
     "producer-perf-test": ("producer_perf_test", "measure producing"),
     "dump-log": ("dump_log", "print what is in log segments, indexes and snapshots"),
     "config-docs": ("docs", "print the reference page of every config key"),
@@ -90,7 +91,7 @@ def _without_command(arguments: Sequence[str]) -> int:
         prog="leaselog",
         description="Queues for Kafka, in Python.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="commands:\n" + "\n".join(f"  {name:20}{text}" for name, (_, text) in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:24}{text}" for name, (_, text) in COMMANDS.items()),
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from leaselog.cli.arguments import UsageError
 from leaselog.model import TopicPartition
 from leaselog.wire.record_batch import BatchHeader, TimestampType
-from leaselog.wire.records import Record
+from leaselog.wire.records import Record, RecordHeader
 
-__all__ = ["RecordFormat", "as_json", "as_line"]
+__all__ = ["RecordFormat", "Shown", "as_json", "as_line", "shown", "timestamp_type_name"]
 
 _TRUTH = {"true": True, "false": False}
+_TIMESTAMP_TYPES = {
+    TimestampType.CREATE_TIME: "CreateTime",
+    TimestampType.LOG_APPEND_TIME: "LogAppendTime",
+}
 _IGNORED_PREFIXES = ("key.deserializer", "value.deserializer", "headers.deserializer", "header.deserializer")
 
 
@@ -24,6 +28,7 @@ class RecordFormat:
     print_key: bool = False
     print_offset: bool = False
     print_partition: bool = False
+    print_delivery: bool = False
     print_epoch: bool = False
     print_headers: bool = False
     print_value: bool = True
@@ -52,18 +57,43 @@ class RecordFormat:
         return cls(**values)  # type: ignore[arg-type]
 
 
-def as_line(where: TopicPartition, header: BatchHeader, record: Record, form: RecordFormat) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A record as the tools print it, wherever it comes from."""
+
+    where: TopicPartition
+    offset: int
+    timestamp_ms: int
+    timestamp_type: TimestampType
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[RecordHeader]
+    #: -1 where nobody says
+    leader_epoch: int = -1
+    #: only share groups count
+    delivery_count: int | None = None
+
+
+def shown(where: TopicPartition, header: BatchHeader, record: Record) -> Shown:
+    return Shown(
+        where, record.offset, record.timestamp_ms, header.timestamp_type, record.key, record.value,
+        record.headers, header.leader_epoch,
+    )  # fmt: skip
+
+
+def as_line(record: Shown, form: RecordFormat) -> bytes:
     """One record, separators and all. Bytes, since keys and values need not be text."""
     parts = list[bytes]()
     if form.print_timestamp:
-        parts.append(_timestamp(header, record).encode())
+        parts.append(_timestamp(record).encode())
     if form.print_partition:
-        parts.append(b"Partition:%d" % where.partition)
+        parts.append(b"Partition:%d" % record.where.partition)
     if form.print_offset:
         parts.append(b"Offset:%d" % record.offset)
+    if form.print_delivery:
+        parts.append(b"Delivery:" + _number(record.delivery_count))
     if form.print_epoch:
-        epoch = header.leader_epoch
-        parts.append(b"Epoch:%d" % epoch if epoch >= 0 else b"Epoch:NOT_PRESENT")
+        parts.append(b"Epoch:" + _number(record.leader_epoch if record.leader_epoch >= 0 else None))
     if form.print_headers:
         parts.append(_headers(record, form))
     if form.print_key:
@@ -73,17 +103,21 @@ def as_line(where: TopicPartition, header: BatchHeader, record: Record, form: Re
     return form.key_separator.join(parts) + form.line_separator
 
 
-def _timestamp(header: BatchHeader, record: Record) -> str:
+def _number(value: int | None) -> bytes:
+    return b"NOT_PRESENT" if value is None else b"%d" % value
+
+
+def _timestamp(record: Shown) -> str:
     if record.timestamp_ms < 0:
         return "NO_TIMESTAMP"
-    return f"{timestamp_type_name(header)}:{record.timestamp_ms}"
+    return f"{_TIMESTAMP_TYPES[record.timestamp_type]}:{record.timestamp_ms}"
 
 
 def timestamp_type_name(header: BatchHeader) -> str:
-    return "CreateTime" if header.timestamp_type is TimestampType.CREATE_TIME else "LogAppendTime"
+    return _TIMESTAMP_TYPES[header.timestamp_type]
 
 
-def _headers(record: Record, form: RecordFormat) -> bytes:
+def _headers(record: Shown, form: RecordFormat) -> bytes:
     if not record.headers:
         return b"NO_HEADERS"
     pairs = (
@@ -93,19 +127,20 @@ def _headers(record: Record, form: RecordFormat) -> bytes:
     return form.headers_separator.join(pairs)
 
 
-def as_json(where: TopicPartition, header: BatchHeader, record: Record) -> bytes:
+def as_json(record: Shown) -> bytes:
     """One line of JSON. Bytes that are not UTF-8 come as base64, under a name that says so."""
-    shown: dict[str, object] = {
-        "topic": where.topic,
-        "partition": where.partition,
+    told: dict[str, object] = {
+        "topic": record.where.topic,
+        "partition": record.where.partition,
         "offset": record.offset,
         "timestamp": record.timestamp_ms,
-        "timestampType": timestamp_type_name(header),
+        "timestampType": _TIMESTAMP_TYPES[record.timestamp_type],
+        **({} if record.delivery_count is None else {"deliveryCount": record.delivery_count}),
         **_text("key", record.key),
         **_text("value", record.value),
         "headers": [{"key": _printable(name), **_text("value", value)} for name, value in record.headers],
     }
-    return json.dumps(shown, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(told, ensure_ascii=False).encode() + b"\n"
 
 
 def _printable(name: str) -> str:
