@@ -92,7 +92,7 @@ class ShareConsumerMachine(RuleBasedStateMachine):
 
     @rule(working=st.booleans())
     def work(self, working: bool) -> None:
-        self.core.working = int(working)
+        self.core.is_worked_on = working
 
     def words_count(self) -> None:
         """A poll or a commit: what was said up to now is said for good."""
@@ -168,7 +168,7 @@ class ShareConsumerMachine(RuleBasedStateMachine):
         """When the world calms down, everything said is heard of, and every record can still be finished."""
         if not hasattr(self, "core"):
             return
-        self.core.working = 0
+        self.core.is_worked_on = False
         self.core.end_poll(0)
         finished = set[Where]()
         for _ in range(400):

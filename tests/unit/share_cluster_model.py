@@ -45,7 +45,10 @@ class ModelSession:
 
 
 class ModelCluster:
-    def __init__(self, partitions: int = 1, nodes: int = 1, records_a_batch: int = 5) -> None:
+    def __init__(
+        self, partitions: int = 1, nodes: int = 1, records_a_batch: int = 5, lock_ms: int = LOCK_MS
+    ) -> None:
+        self.lock_ms = lock_ms
         self.records_a_batch = records_a_batch
         self.leaders = {p: 1 + p % nodes for p in range(partitions)}
         self.logs: dict[int, list[ModelRecord]] = {p: [] for p in range(partitions)}
@@ -149,6 +152,15 @@ class ModelCluster:
         session.epoch += 1
         return 0
 
+    def look_again(self, node_id: int, request: sf.ShareFetchRequest, now_ms: int) -> sf.ShareFetchResponse:
+        """What a fetch that waited finds now; it said its acknowledgements when it came."""
+        self.expire(now_ms)
+        if (node_id, request.member_id or "") not in self.sessions:
+            return sf.ShareFetchResponse(
+                error_code=ErrorCode.SHARE_SESSION_NOT_FOUND, responses=[sf.ShareFetchableTopicResponse()]
+            )
+        return self._lend_to(node_id, request, {}, now_ms)
+
     def _share_fetch(self, node_id: int, request: sf.ShareFetchRequest, now_ms: int) -> sf.ShareFetchResponse:
         if error := self._session(node_id, request):
             return sf.ShareFetchResponse(error_code=error)
@@ -166,6 +178,12 @@ class ModelCluster:
                     )
         for forgotten in request.forgotten_topics_data:
             session.partitions -= set(forgotten.partitions)
+        return self._lend_to(node_id, request, answers, now_ms)
+
+    def _lend_to(
+        self, node_id: int, request: sf.ShareFetchRequest, answers: dict[int, sf.PartitionData], now_ms: int
+    ) -> sf.ShareFetchResponse:
+        session = self.sessions[node_id, request.member_id or ""]
         room = request.max_records
         for partition in sorted(session.partitions):
             data = answers.get(partition)
@@ -188,7 +206,7 @@ class ModelCluster:
                 ]
                 answers[partition] = data
         return sf.ShareFetchResponse(
-            acquisition_lock_timeout_ms=LOCK_MS,
+            acquisition_lock_timeout_ms=self.lock_ms,
             responses=[sf.ShareFetchableTopicResponse(topic_id=TOPIC_ID, partitions=list(answers.values()))],
         )
 
@@ -208,7 +226,7 @@ class ModelCluster:
         if request.share_session_epoch == -1:
             self._end((node_id, request.member_id or ""))
         return sa.ShareAcknowledgeResponse(
-            acquisition_lock_timeout_ms=LOCK_MS,
+            acquisition_lock_timeout_ms=self.lock_ms,
             responses=[sa.ShareAcknowledgeTopicResponse(topic_id=TOPIC_ID, partitions=answers)],
         )
 
@@ -220,7 +238,7 @@ class ModelCluster:
         free = [r for r in self.logs[partition] if r.ended is None and r.holder is None][:room]
         for record in free:
             record.holder = request.member_id
-            record.until_ms = now_ms + LOCK_MS
+            record.until_ms = now_ms + self.lock_ms
             record.delivery_count += 1
         return free
 
@@ -260,7 +278,7 @@ class ModelCluster:
             record = log[offset]
             assert (kind == GAP) == (record.value is None) or kind in (RELEASE, REJECT)
             if kind == RENEW:
-                record.until_ms = now_ms + LOCK_MS
+                record.until_ms = now_ms + self.lock_ms
             else:
                 record.holder = None
                 record.ended = None if kind == RELEASE else kind
@@ -273,7 +291,6 @@ class ModelCluster:
             for record in log:
                 if record.holder == key[1] and self.leaders[partition] == key[0]:
                     record.holder = None
-                    record.delivery_count -= 1
 
     def _bytes(self, partition: int, lent: list[ModelRecord]) -> bytes:
         """Whole batches, as a broker sends them; gaps are not in there."""

@@ -2,6 +2,7 @@
 
 from leaselog.client.share.acknowledgements import AcknowledgeType, TopicIdPartition
 from leaselog.client.share.async_consumer import AcknowledgementCallback, AsyncShareConsumer, CommitResults
+from leaselog.client.share.blocking import ShareConsumer
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.deserializers import Deserializer, as_bytes, as_json, as_string
 from leaselog.client.share.errors import (
@@ -26,6 +27,7 @@ __all__ = [
     "IllegalState",
     "MetricName",
     "RecordDeserializationError",
+    "ShareConsumer",
     "ShareConsumerConfig",
     "ShareRecord",
     "TopicIdPartition",

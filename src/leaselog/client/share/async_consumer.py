@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
@@ -33,7 +33,9 @@ from leaselog.client.share.errors import ConcurrentAccess, IllegalState, WakeupE
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.metrics import MetricName
 from leaselog.client.share.node_session import NodeAsk
+from leaselog.client.share.processing import ExceptionTypes, Processing
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, Worker
 from leaselog.client.topology import Topology
 from leaselog.model import TopicPartition
 from leaselog.wire.messages.get_telemetry_subscriptions import (
@@ -105,7 +107,7 @@ class AsyncShareConsumer(Generic[K, V]):
             request_timeout_ms=self.config.request_timeout_ms,
             api_timeout_ms=self.config.default_api_timeout_ms,
         )
-        self._core = ShareCore(self.config, as_kafka_text(uuid4()), _now_ms())
+        self.core = ShareCore(self.config, as_kafka_text(uuid4()), _now_ms())
         self._coordinator: Connection | None = None
         self._tasks = set[asyncio.Task[None]]()
         self._timer: asyncio.TimerHandle | None = None
@@ -132,23 +134,23 @@ class AsyncShareConsumer(Generic[K, V]):
 
     @property
     def member_id(self) -> str:
-        return self._core.member_id
+        return self.core.member_id
 
     def subscription(self) -> frozenset[str]:
-        return self._core.subscription
+        return self.core.subscription
 
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions fetched from at the moment; other members may fetch from the same ones."""
-        return self._core.assignment
+        return self.core.assignment
 
     def subscribe(self, topics: Iterable[str]) -> None:
         """Replaces the subscription. The group is joined with the next `poll`; no topics are as `unsubscribe`."""
         self._check_open()
         if isinstance(topics, str):
             raise ValueError(f"subscribe takes a collection of topics: [{topics!r}]")
-        self._core.subscribe(topics, _now_ms())
+        self.core.subscribe(topics, _now_ms())
         if self._loop is not None:
-            self._pump()
+            self.pump()
 
     def unsubscribe(self) -> None:
         """Leaves the group. Records held can still be acknowledged."""
@@ -164,11 +166,11 @@ class AsyncShareConsumer(Generic[K, V]):
         ``WakeupError``, and ``BrokerError`` for what the application has to know.
         """
         with self._in_use("poll"):
-            self._tell_completed()
+            self.tell_completed()
             deadline = time.monotonic() + _seconds(timeout)
-            again = self._core.begin_poll(_now_ms())
+            again = self.core.begin_poll(_now_ms())
             if again:
-                self._pump()
+                self.pump()
                 return again
             return await self._wait_records(deadline, self.config.max_poll_records)
 
@@ -176,20 +178,20 @@ class AsyncShareConsumer(Generic[K, V]):
         returned = 0
         try:
             while True:
-                self._check_woken()
-                records = self._core.take(_now_ms(), limit)
+                self.check_woken()
+                records = self.core.take(_now_ms(), limit)
                 returned = len(records)
                 remaining = deadline - time.monotonic()
                 if records:
                     return records
-                self._core.want_records(max(0, int(remaining * 1000)), limit)
-                self._pump()
+                self.core.want_records(max(0, int(remaining * 1000)), limit)
+                self.pump()
                 if remaining <= 0:
                     return []
-                await self._changed(remaining)
+                await self.changed(remaining)
         finally:
-            self._core.end_poll(returned)
-            self._pump()
+            self.core.end_poll(returned)
+            self.pump()
 
     @overload
     def acknowledge(self, record: ShareRecord[K, V], type: AcknowledgeType = ..., /) -> None: ...
@@ -208,9 +210,9 @@ class AsyncShareConsumer(Generic[K, V]):
         self._check_open()
         if isinstance(record, str):
             partition, offset, *kinds = more
-            self._core.acknowledge_offset(record, partition, offset, *(kinds or [AcknowledgeType.ACCEPT]))
+            self.core.acknowledge_offset(record, partition, offset, *(kinds or [AcknowledgeType.ACCEPT]))
         else:
-            self._core.acknowledge(record, *(more or [AcknowledgeType.ACCEPT]))
+            self.core.acknowledge(record, *(more or [AcknowledgeType.ACCEPT]))
 
     # commits
 
@@ -221,27 +223,28 @@ class AsyncShareConsumer(Generic[K, V]):
         """
         with self._in_use("commit_sync"):
             timeout_s = self.config.default_api_timeout_ms / 1000 if timeout is None else _seconds(timeout)
-            commit = self._core.commit(_now_ms(), int(timeout_s * 1000))
-            self._pump()
+            commit = self.core.commit(_now_ms(), int(timeout_s * 1000))
+            self.pump()
             await self._wait_commit(commit, time.monotonic() + timeout_s)
-            self._tell_completed()
+            self.tell_completed()
             return commit.results
 
     async def _wait_commit(self, commit: Commit, deadline: float) -> None:
         while not commit.is_done:
-            self._check_woken()
+            self.check_woken()
             remaining = deadline - time.monotonic()
             if remaining <= 0:
                 commit.give_up(RequestTimedOut("not acknowledged in time"))
                 return
-            await self._changed(remaining)
+            await self.changed(remaining)
 
     def commit_async(self) -> None:
         """As `commit_sync`, without waiting; the acknowledgement commit callback gets the results."""
         self._check_open()
-        self._core.commit(_now_ms(), self.config.default_api_timeout_ms)
+        self.tell_completed()
+        self.core.commit(_now_ms(), self.config.default_api_timeout_ms)
         if self._loop is not None:
-            self._pump()
+            self.pump()
 
     def set_acknowledgement_commit_callback(self, callback: AcknowledgementCallback | None) -> None:
         """It is called with offsets by partition and an error or None, from within `poll`, commits and `close`.
@@ -251,6 +254,77 @@ class AsyncShareConsumer(Generic[K, V]):
         self._check_open()
         self._callback = callback
 
+    # working
+
+    def processing(
+        self,
+        record: ShareRecord[K, V],
+        *,
+        transient: ExceptionTypes = (),
+        suppress: bool = False,
+    ) -> Processing[K, V]:
+        """``with consumer.processing(record):`` accepts the record if the block ends well.
+
+        A `Transient` exception, one of ``transient``, or a cancellation releases it, any other rejects it; the
+        exception goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last poll are
+        renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
+        """
+        if not self.config.is_explicit:
+            raise IllegalState("processing needs share.acknowledgement.mode=explicit")
+        return Processing(self, record, transient, suppress)
+
+    def begin_work_on(self, record: ShareRecord[Any, Any]) -> None:
+        """What `processing` does when the block begins."""
+        self._check_open()
+        if not self.core.holdings.is_open(record):
+            raise IllegalState(f"{record} is not waiting to be worked on")
+        record.lease.delivered_ms = _now_ms()
+        if not self.core.is_worked_on:
+            self.core.is_worked_on = True
+            self.pump()
+
+    def end_work_on(self, record: ShareRecord[Any, Any], kind: AcknowledgeType, *, insist: bool) -> None:
+        """What `processing` does when the block ends: what was said in it stands, unless the end ``insists``."""
+        holdings = self.core.holdings
+        if holdings.is_open(record) and (insist or not holdings.has_said(record)):
+            holdings.acknowledge(record, kind)
+
+    async def run(
+        self,
+        handler: Callable[[ShareRecord[K, V]], Awaitable[object]],
+        *,
+        concurrency: int = 1,
+        transient: ExceptionTypes = (),
+        on_error: OnError | None = None,
+        drain_timeout: float = DRAIN_TIMEOUT_S,
+    ) -> None:
+        """Hand every record to ``handler``, up to ``concurrency`` at a time, until `wakeup`.
+
+        A record is accepted when its handler returns, and released or rejected as `processing` does it, in either
+        acknowledgement mode. ``on_error`` is told of each failure, without it the log is. A record that cannot be
+        deserialised is rejected without bothering the handler. Woken up, it lets handlers finish, for
+        ``drain_timeout`` seconds, and gives back what none has begun; cancelled, it cancels them first.
+        """
+        worker = Worker(
+            self,
+            handler,
+            concurrency=concurrency,
+            transient=transient,
+            on_error=on_error,
+            drain_timeout_s=drain_timeout,
+        )
+        with self._in_use("run"):
+            await worker.run()
+
+    async def give_back(self, timeout_s: float) -> None:
+        """End the share sessions: what was said is said, the rest goes back. The membership stays."""
+        self.core.want_nothing()
+        if not self._closed:
+            await self._end_sessions(time.monotonic() + timeout_s)
+        self.core.holdings.forget_lost()
+        self.core.is_worked_on = False
+        self.tell_completed()
+
     # other calls
 
     def wakeup(self) -> None:
@@ -258,16 +332,16 @@ class AsyncShareConsumer(Generic[K, V]):
         self._woken = True
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop is closed: nobody waits in it
-                self._loop.call_soon_threadsafe(self._notify)
+                self._loop.call_soon_threadsafe(self.notify)
 
     @property
     def acquisition_lock_timeout(self) -> float | None:
         """For how many seconds the group's records are lent; None before the first answer."""
-        lock_ms = self._core.lock_timeout_ms
+        lock_ms = self.core.lock_timeout_ms
         return None if lock_ms is None else lock_ms / 1000
 
     def metrics(self) -> dict[MetricName, float]:
-        return self._core.metrics.snapshot(_now_ms())
+        return self.core.metrics.snapshot(_now_ms())
 
     async def client_instance_id(self, timeout: float) -> UUID:
         """The id under which the cluster knows this client in telemetry. Raises ``UnsupportedVersion`` without such."""
@@ -296,8 +370,7 @@ class AsyncShareConsumer(Generic[K, V]):
             return
         with self._in_use("close"):
             deadline = time.monotonic() + _seconds(timeout)
-            self._core.commit_said(_now_ms(), int(timeout * 1000))
-            self._core.begin_close()
+            self.core.begin_close(_now_ms())
             try:
                 if self._loop is not None:
                     await self._end_sessions(deadline)
@@ -305,19 +378,20 @@ class AsyncShareConsumer(Generic[K, V]):
             finally:
                 self._closed = True
                 await self._stop(ConnectionLost("the consumer was closed"))
-            self._tell_completed()
+            self.tell_completed()
 
     async def _end_sessions(self, deadline: float) -> None:
-        while self._core.has_sessions and (remaining := deadline - time.monotonic()) > 0:
-            for ask in self._core.end_sessions(_now_ms()):
+        self.core.queue_said(_now_ms())
+        while self.core.has_sessions and (remaining := deadline - time.monotonic()) > 0:
+            for ask in self.core.end_sessions(_now_ms()):
                 self._begin(ask)
-            await self._changed(remaining)
+            await self.changed(remaining)
 
     async def _leave(self, deadline: float) -> None:
         deadline = min(deadline, time.monotonic() + LEAVE_TIMEOUT_S)
-        self._pump()
-        while not self._core.has_left and (remaining := deadline - time.monotonic()) > 0:
-            await self._changed(remaining)
+        self.pump()
+        while not self.core.has_left and (remaining := deadline - time.monotonic()) > 0:
+            await self.changed(remaining)
 
     async def _stop(self, why: ClientError) -> None:
         if self._timer is not None:
@@ -326,7 +400,7 @@ class AsyncShareConsumer(Generic[K, V]):
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._core.abandon(why, _now_ms())
+        self.core.abandon(why, _now_ms())
         self._forget_coordinator()
         await self._cluster.close()
 
@@ -358,15 +432,15 @@ class AsyncShareConsumer(Generic[K, V]):
         finally:
             self._user = None
 
-    def _check_woken(self) -> None:
+    def check_woken(self) -> None:
         if self._broken is not None:
             raise self._broken
         if self._woken:
             self._woken = False
             raise WakeupError("the consumer was woken up")
 
-    def _tell_completed(self) -> None:
-        completed = self._core.take_completed()
+    def tell_completed(self) -> None:
+        completed = self.core.take_completed()
         if self._callback is None:
             return
         self._in_callback = True
@@ -381,21 +455,21 @@ class AsyncShareConsumer(Generic[K, V]):
 
     # the way requests go out
 
-    def _pump(self) -> None:
+    def pump(self) -> None:
         """Send what the core wants to send now, and come back when it may want to send something later."""
         if self._closed:
             return
         now_ms = _now_ms()
-        for step in self._core.step(now_ms):
+        for step in self.core.step(now_ms):
             self._begin(step)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        next_ms = self._core.next_ms(now_ms)
+        next_ms = self.core.next_ms(now_ms)
         if next_ms is not None:
             loop = asyncio.get_running_loop()
             # A millisecond is the core's finest time: anything less would find it not yet due.
-            self._timer = loop.call_later(max(next_ms - now_ms, 1) / 1000, self._pump)
+            self._timer = loop.call_later(max(next_ms - now_ms, 1) / 1000, self.pump)
 
     def _begin(self, step: Step) -> None:
         task = asyncio.create_task(self._carry_out(step))
@@ -406,18 +480,18 @@ class AsyncShareConsumer(Generic[K, V]):
         self._tasks.discard(task)
         if not task.cancelled() and (broken := task.exception()) is not None:
             self._broken = self._broken or broken
-            self._notify()
+            self.notify()
 
     async def _carry_out(self, step: Step) -> None:
         try:
             answer = await self._ask(step)
         except ClientError as failed:
             _log.debug("%s: %s", type(step).__name__, failed)
-            self._core.unheard(step, failed, _now_ms())
+            self.core.unheard(step, failed, _now_ms())
         else:
-            self._core.heard(step, answer, _now_ms())
-        self._pump()
-        self._notify()
+            self.core.heard(step, answer, _now_ms())
+        self.pump()
+        self.notify()
 
     async def _ask(self, step: Step) -> Message | Topology:
         match step:
@@ -464,13 +538,13 @@ class AsyncShareConsumer(Generic[K, V]):
 
     # waiting
 
-    def _notify(self) -> None:
+    def notify(self) -> None:
         waiting, self._waiting = self._waiting, set()
         for waiter in waiting:
             if not waiter.done():
                 waiter.set_result(None)
 
-    async def _changed(self, timeout_s: float) -> None:
+    async def changed(self, timeout_s: float) -> None:
         """Returns when something was heard, or it is time."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()

@@ -107,8 +107,8 @@ class ShareCore:
         self._fetch_wait_ms: int | None = None
         self._fetch_limit = config.max_poll_records
         self._last_fetched_node = -1
-        #: how many things are being worked on, for which open records are renewed
-        self.working = 0
+        #: open records are being worked on: they are renewed until the next poll
+        self.is_worked_on = False
         # topics
         self._names = dict[TopicId, str]()
         self._leaders = dict[TopicIdPartition, int]()
@@ -165,6 +165,7 @@ class ShareCore:
         if not self._subscription:
             raise IllegalState("Consumer is not subscribed to any topics.")
         self._mark_poll(now_ms)
+        self.is_worked_on = False
         if not self._config.is_explicit:
             self.holdings.accept_all()
         elif again := self.holdings.unacknowledged():
@@ -179,10 +180,12 @@ class ShareCore:
         return []
 
     def begin_work(self, now_ms: int) -> None:
-        """As `begin_poll`, for a worker that acknowledges each record when it is done with it."""
+        """As `begin_poll`, for a worker that acknowledges each record when it is done with it, and says so here."""
         if not self._subscription:
             raise IllegalState("Consumer is not subscribed to any topics.")
         self._mark_poll(now_ms)
+        self.is_worked_on = True
+        self._queue_said(now_ms, None, self._deadline(now_ms), is_urgent=True)
 
     def _mark_poll(self, now_ms: int) -> None:
         self.metrics.polled(now_ms)
@@ -222,6 +225,10 @@ class ShareCore:
         """The next `step` fetches; brokers with nothing to give may think about it for so long."""
         self._fetch_wait_ms = min(wait_ms, self._config.fetch_max_wait_ms)
         self._fetch_limit = limit
+
+    def want_nothing(self) -> None:
+        """No more fetches until somebody wants records again."""
+        self._fetch_wait_ms = None
 
     def end_poll(self, returned: int) -> None:
         """The application got this many records and will come back: fetch ahead if that seems wise.
@@ -266,15 +273,24 @@ class ShareCore:
         completed, self._completed = self._completed, []
         return completed
 
-    def begin_close(self) -> None:
+    def queue_said(self, now_ms: int) -> None:
+        """What was said goes out with the next request there is."""
+        self._queue_said(now_ms, None, self._deadline(now_ms), is_urgent=False)
+
+    def begin_close(self, now_ms: int) -> None:
         """No more fetches; the sessions end with what waits to be said, and the membership with a goodbye."""
+        self.queue_said(now_ms)
         self.is_closing = True
         self._fetch_wait_ms = None
         self._buffer.clear()
         self._membership.leave()
 
     def end_sessions(self, now_ms: int) -> list[NodeAsk]:
-        """The last request to each broker that is free for it: what is held of it and not accepted goes back."""
+        """The last request to each broker that is free for it: what is held of it and not accepted goes back.
+
+        Its delivery counts, as seen on Apache Kafka 4.3.
+        """
+        self._fetch_wait_ms = None
         self._buffer.clear()
         asks = list[NodeAsk]()
         for node in self._nodes.values():
@@ -316,7 +332,7 @@ class ShareCore:
             if self._fetch_wait_ms is not None and node.not_before_ms > now_ms:
                 times.append(node.not_before_ms)
             times += [bundle.deadline_ms for bundle in node.outbox]
-        if self.working:
+        if self.is_worked_on:
             times += [self._renew_at_ms(lease) for lease, _ in self.holdings.leases()]
         due = [at for at in times if at is not None]
         return max(now_ms, min(due)) if due else None
@@ -333,7 +349,7 @@ class ShareCore:
         if self._subscription and not self._refreshing and now_ms >= self._refresh_at_ms:
             self._refreshing = True
             steps.append(MetadataAsk(tuple(sorted(self._subscription))))
-        if self.working:
+        if self.is_worked_on:
             self._renew_leases(now_ms)
         fetch_nodes = self._choose_fetch_nodes(now_ms)
         for node in list(self._nodes.values()):

@@ -79,6 +79,17 @@ class Holdings:
         of_partition = self._open.get(record.where)
         return of_partition is not None and of_partition.get(record.offset) is record
 
+    def has_said(self, record: AnyRecord) -> bool:
+        return record.offset in self._said.get(record.where, ())
+
+    def forget_lost(self) -> None:
+        """Records whose session ended are no longer ours to say anything about."""
+        for where, of_partition in self._open.items():
+            for offset in [o for o, record in of_partition.items() if record.lease.life.ended is not None]:
+                del of_partition[offset]
+                self._said[where].pop(offset, None)
+        self._forget_empty()
+
     def accept_all(self) -> None:
         """What implicit acknowledgement means: whatever is open and could be read has been dealt with."""
         for where, of_partition in self._open.items():

@@ -1,0 +1,409 @@
+"""The share consumer for threads: an asyncio consumer on a loop of its own, which beats while the application works.
+
+What waits crosses over to the loop's thread and back. `acknowledge` does not cross: it says a word to the holdings,
+which are made for that. Callbacks and handlers run in the application's threads, never in the loop's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Generic, TypeVar, overload
+from uuid import UUID
+
+from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.async_consumer import (
+    CLOSE_TIMEOUT_S,
+    AcknowledgementCallback,
+    AsyncShareConsumer,
+    CommitResults,
+)
+from leaselog.client.share.config import ShareConsumerConfig
+from leaselog.client.share.deserializers import Deserializer
+from leaselog.client.share.errors import ConcurrentAccess, IllegalState
+from leaselog.client.share.metrics import MetricName
+from leaselog.client.share.processing import ExceptionTypes, Processing
+from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, tell_error
+from leaselog.model import TopicPartition
+
+__all__ = ["ShareConsumer"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+T = TypeVar("T")
+
+#: for the loop's thread to end once everything in it has
+_JOIN_TIMEOUT_S = 5.0
+
+_log = logging.getLogger("leaselog.client.share")
+
+
+class _Driven(AsyncShareConsumer[Any, Any]):
+    """Tells nobody of completed acknowledgements: that is done in the application's thread."""
+
+    def tell_completed(self) -> None:
+        pass
+
+
+class ShareConsumer(Generic[K, V]):
+    """A member of a share group. Use as ``with``, or `close` it; it connects when it is first polled.
+
+    Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. Time-outs of calls
+    are seconds. One thread at a time may be in here, else ``ConcurrentAccess``; `wakeup` may come from anywhere.
+    """
+
+    @overload
+    def __init__(
+        self: ShareConsumer[bytes, bytes],
+        config: Mapping[str, object] | None = None,
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: ShareConsumer[bytes, V],
+        config: Mapping[str, object] | None = None,
+        *,
+        value_deserializer: Deserializer[V],
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: ShareConsumer[K, V],
+        config: Mapping[str, object] | None = None,
+        *,
+        key_deserializer: Deserializer[K],
+        value_deserializer: Deserializer[V],
+        **more: object,
+    ) -> None: ...
+
+    def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
+        self._consumer = _Driven(config, **more)
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._in_use = threading.Lock()
+        self._user = ""
+        self._in_callback = False
+        self._callback: AcknowledgementCallback | None = None
+        #: records that arrived for a poll which was interrupted just then
+        self._left_over: list[ShareRecord[K, V]] = []
+        self._closed = False
+
+    def __enter__(self) -> ShareConsumer[K, V]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # subscribing
+
+    @property
+    def config(self) -> ShareConsumerConfig:
+        return self._consumer.config
+
+    @property
+    def member_id(self) -> str:
+        return self._consumer.member_id
+
+    def subscription(self) -> frozenset[str]:
+        return self._consumer.subscription()
+
+    def assignment(self) -> frozenset[TopicPartition]:
+        """The partitions fetched from at the moment; other members may fetch from the same ones."""
+        return self._consumer.assignment()
+
+    def subscribe(self, topics: Iterable[str]) -> None:
+        """Replaces the subscription. The group is joined with the next `poll`; no topics are as `unsubscribe`."""
+        with self._use("subscribe"):
+            if isinstance(topics, str):
+                raise ValueError(f"subscribe takes a collection of topics: [{topics!r}]")
+            self._do(lambda: self._consumer.subscribe(topics))
+
+    def unsubscribe(self) -> None:
+        """Leaves the group. Records held can still be acknowledged."""
+        self.subscribe(())
+
+    # records
+
+    def poll(self, timeout: float = 1.0) -> list[ShareRecord[K, V]]:
+        """Records, at once if there are some, else an empty list after ``timeout`` seconds.
+
+        It ends what came before: in implicit mode the records of the last poll are accepted; in explicit mode all
+        must have been acknowledged, else ``IllegalState``. Renewed records are presented again, and alone. Raises
+        ``WakeupError``, and ``BrokerError`` for what the application has to know.
+        """
+        with self._use("poll"):
+            self._tell_completed()
+            if self._left_over:
+                records, self._left_over = self._left_over, []
+                return records
+            return self._wait(self._consumer.poll(timeout), self._keep)
+
+    def _keep(self, records: list[ShareRecord[Any, Any]]) -> None:
+        self._left_over = records
+
+    @overload
+    def acknowledge(self, record: ShareRecord[K, V], type: AcknowledgeType = ..., /) -> None: ...
+
+    @overload
+    def acknowledge(
+        self, topic: str, partition: int, offset: int, type: AcknowledgeType = ..., /
+    ) -> None: ...
+
+    def acknowledge(self, record: Any, *more: Any) -> None:
+        """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
+
+        It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
+        ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
+        """
+        with self._use("acknowledge"):
+            self._consumer.acknowledge(record, *more)
+
+    # commits
+
+    def commit_sync(self, timeout: float | None = None) -> CommitResults:
+        """Commit what is acknowledged, in implicit mode everything. Each partition's result, an error or None.
+
+        Without a ``timeout`` it is ``default.api.timeout.ms``. What is undecided by then has ``RequestTimedOut``.
+        """
+        with self._use("commit_sync"):
+            results = self._wait(self._consumer.commit_sync(timeout))
+            self._tell_completed()
+            return results
+
+    def commit_async(self) -> None:
+        """As `commit_sync`, without waiting; the acknowledgement commit callback gets the results."""
+        with self._use("commit_async"):
+            self._tell_completed()
+            self._do(self._consumer.commit_async)
+
+    def set_acknowledgement_commit_callback(self, callback: AcknowledgementCallback | None) -> None:
+        """It is called with offsets by partition and an error or None, from within `poll`, commits and `close`.
+
+        It may call `wakeup` and nothing else of the consumer; what it raises is logged.
+        """
+        with self._use("set_acknowledgement_commit_callback"):
+            self._callback = callback
+
+    # working
+
+    def processing(
+        self,
+        record: ShareRecord[K, V],
+        *,
+        transient: ExceptionTypes = (),
+        suppress: bool = False,
+    ) -> Processing[K, V]:
+        """``with consumer.processing(record):`` accepts the record if the block ends well.
+
+        A `Transient` exception, one of ``transient``, or an interruption releases it, any other rejects it; the
+        exception goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last poll are
+        renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
+        """
+        if not self.config.is_explicit:
+            raise IllegalState("processing needs share.acknowledgement.mode=explicit")
+        return Processing(self, record, transient, suppress)
+
+    def begin_work_on(self, record: ShareRecord[Any, Any]) -> None:
+        """What `processing` does when the block begins."""
+        with self._use("processing"):
+            if self._consumer.core.is_worked_on and self._consumer.core.holdings.is_open(record):
+                self._consumer.begin_work_on(record)  # the loop looks after its leases already
+            else:
+                self._do(lambda: self._consumer.begin_work_on(record))
+
+    def end_work_on(self, record: ShareRecord[Any, Any], kind: AcknowledgeType, *, insist: bool) -> None:
+        """What `processing` does when the block ends: what was said in it stands, unless the end ``insists``."""
+        with self._use("processing"):
+            self._consumer.end_work_on(record, kind, insist=insist)
+
+    def run(
+        self,
+        handler: Callable[[ShareRecord[K, V]], object],
+        *,
+        concurrency: int = 1,
+        transient: ExceptionTypes = (),
+        on_error: OnError | None = None,
+        drain_timeout: float = DRAIN_TIMEOUT_S,
+    ) -> None:
+        """Hand every record to ``handler``, in up to ``concurrency`` threads at a time, until `wakeup`.
+
+        A record is accepted when its handler returns, and released or rejected as `processing` does it, in either
+        acknowledgement mode. ``on_error`` is told of each failure, without it the log is. A record that cannot be
+        deserialised is rejected without bothering the handler. Woken up or interrupted, it lets handlers finish, for
+        ``drain_timeout`` seconds, and gives back what none has begun.
+        """
+        with self._use("run"):
+            threads = ThreadPoolExecutor(max(1, concurrency), "leaselog-handler")
+
+            async def handle(record: ShareRecord[Any, Any]) -> None:
+                await asyncio.get_running_loop().run_in_executor(threads, handler, record)
+
+            def tell(record: ShareRecord[Any, Any], error: Exception, kind: AcknowledgeType) -> None:
+                threads.submit(tell_error, on_error, record, error, kind)
+
+            work = self._consumer.run(
+                handle,
+                concurrency=concurrency,
+                transient=transient,
+                on_error=tell,
+                drain_timeout=drain_timeout,
+            )
+            try:
+                # Ctrl-C is a request to end well: it drains like a wake-up, and goes on when that is done.
+                self._wait(work, interrupt=self._consumer.wakeup, grace_s=drain_timeout + CLOSE_TIMEOUT_S)
+            finally:
+                threads.shutdown(wait=False, cancel_futures=True)
+                self._tell_completed()
+
+    # other calls
+
+    def wakeup(self) -> None:
+        """The call that waits now, or the next that could, raises ``WakeupError``. From any thread."""
+        self._consumer.wakeup()
+
+    @property
+    def acquisition_lock_timeout(self) -> float | None:
+        """For how many seconds the group's records are lent; None before the first answer."""
+        return self._consumer.acquisition_lock_timeout
+
+    def metrics(self) -> dict[MetricName, float]:
+        with self._use("metrics"):
+            return self._do(self._consumer.metrics)
+
+    def client_instance_id(self, timeout: float) -> UUID:
+        """The id under which the cluster knows this client in telemetry. Raises ``UnsupportedVersion`` without such."""
+        with self._use("client_instance_id"):
+            return self._wait(self._consumer.client_instance_id(timeout))
+
+    def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
+        """Commit what was acknowledged, give back the rest, leave the group; about ``timeout`` seconds at most.
+
+        In implicit mode nothing is accepted here. Cannot be woken up; a second call does nothing.
+        """
+        if self._closed:
+            return
+        with self._use("close"):
+            try:
+                if self._thread is not None:
+                    self._wait(self._consumer.close(timeout))
+                self._tell_completed()
+            finally:
+                self._closed = True
+                self._end_loop()
+
+    # crossing over
+
+    @contextmanager
+    def _use(self, what: str) -> Iterator[None]:
+        if self._in_callback:
+            raise IllegalState(
+                "Share consumer methods are not accessible from user-defined acknowledgement commit callback."
+            )
+        if not self._in_use.acquire(blocking=False):
+            raise ConcurrentAccess(f"{what} while another thread is in {self._user}: one thread at a time")
+        self._user = what
+        try:
+            if self._closed:
+                raise IllegalState("This consumer has already been closed.")
+            yield
+        finally:
+            self._in_use.release()
+
+    def _do(self, call: Callable[[], T]) -> T:
+        async def wrapped() -> T:
+            return call()
+
+        return self._wait(wrapped())
+
+    def _wait(
+        self,
+        work: Coroutine[Any, Any, T],
+        keep: Callable[[T], None] | None = None,
+        *,
+        interrupt: Callable[[], None] | None = None,
+        grace_s: float = _JOIN_TIMEOUT_S,
+    ) -> T:
+        """The result of ``work``, done in the loop's thread. An interrupted wait ends the work before it goes on."""
+        loop = self._begin_loop()
+        crossing = _Crossing(work)
+        loop.call_soon_threadsafe(crossing.begin)
+        try:
+            return crossing.result.result()
+        except BaseException:
+            if not crossing.result.done():  # it is us who are interrupted, not the work that failed
+                loop.call_soon_threadsafe(interrupt or crossing.cancel)
+                crossing.see_off(keep, grace_s)
+            raise
+
+    def _tell_completed(self) -> None:
+        completed = self._consumer.core.take_completed()
+        if self._callback is None:
+            return
+        self._in_callback = True
+        try:
+            for done in completed:
+                try:
+                    self._callback({done.where: done.offsets}, done.error)
+                except Exception:  # noqa: BLE001 - Java's rule: a callback that fails does not stop the consumer
+                    _log.exception("the acknowledgement commit callback raised")
+        finally:
+            self._in_callback = False
+
+    def _begin_loop(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            self._thread = threading.Thread(target=self._loop.run_forever, name="leaselog-share", daemon=True)
+            self._thread.start()
+        return self._loop
+
+    def _end_loop(self) -> None:
+        if self._loop is not None and self._thread is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(_JOIN_TIMEOUT_S)
+            self._loop.close()
+
+
+class _Crossing(Generic[T]):
+    """A coroutine's way into the loop's thread, and its result's way back."""
+
+    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
+        self._work = work
+        self._task: asyncio.Task[T] | None = None
+        self.result: Future[T] = Future()
+
+    def begin(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._work)
+        self._task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            self.result.cancel()
+            self.result.set_running_or_notify_cancel()
+        elif (failed := task.exception()) is not None:
+            self.result.set_exception(failed)
+        else:
+            self.result.set_result(task.result())
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def see_off(self, keep: Callable[[T], None] | None, grace_s: float) -> None:
+        """Wait for the end; a result that came nevertheless is kept for the next one who asks."""
+        try:
+            result = self.result.result(grace_s)
+        except BaseException as gone:  # noqa: BLE001 - the interruption that brought us here is raised instead
+            _log.debug("interrupted: %r", gone)
+        else:
+            if keep is not None:
+                keep(result)

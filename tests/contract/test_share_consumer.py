@@ -1,0 +1,485 @@
+"""What both share consumers do, the blocking one and asyncio's: one contract, word for word."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from share_cluster_model import TOPIC, ModelCluster
+from share_flavours import FLAVOURS, Flavour
+
+from leaselog.client import (
+    AcknowledgeType,
+    BrokerError,
+    IllegalState,
+    RequestTimedOut,
+    TopicIdPartition,
+    Transient,
+    WakeupError,
+    as_json,
+)
+from leaselog.client.share.metrics import MetricName
+from leaselog.model import ErrorCode
+from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
+
+ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
+WAIT_S = 30.0
+
+Make = Callable[..., Flavour]
+
+
+@pytest.fixture(params=FLAVOURS, ids=lambda flavour: flavour.name)
+def make(request: pytest.FixtureRequest) -> Iterator[Make]:
+    """A consumer over a model cluster, subscribed, explicit unless said otherwise."""
+    made: list[Flavour] = []
+
+    def maker(records: int = 3, model: ModelCluster | None = None, **config: Any) -> Flavour:
+        model = model or ModelCluster()
+        model.produce([b"%d" % i for i in range(records)])
+        named = {"share.acknowledgement.mode": "explicit", **config}
+        flavour: Flavour = request.param(model, **named)
+        made.append(flavour)
+        flavour.subscribe([TOPIC])
+        return flavour
+
+    yield maker
+    for flavour in made:
+        flavour.end()
+
+
+def offsets(records: list[Any]) -> list[int]:
+    return [record.offset for record in records]
+
+
+# -- polling -----------------------------------------------------------------------------------------------
+
+
+def test_poll_returns_records_at_once_when_there_are_some(make: Make) -> None:
+    begun = time.monotonic()
+    assert offsets(make().poll(WAIT_S)) == [0, 1, 2]
+    assert time.monotonic() - begun < WAIT_S / 2
+
+
+def test_poll_returns_nothing_when_the_time_is_up(make: Make) -> None:
+    assert make(records=0).poll(0.05) == []
+
+
+def test_poll_with_no_time_finds_what_has_come_meanwhile(make: Make) -> None:
+    consumer = make()
+    deadline = time.monotonic() + WAIT_S
+    found: list[Any] = []
+    while not found and time.monotonic() < deadline:
+        found = consumer.poll(0)
+    assert offsets(found) == [0, 1, 2]
+
+
+def test_poll_waits_for_what_comes_later(make: Make) -> None:
+    consumer = make(records=0)
+    assert consumer.poll(0.05) == []
+
+    def produce() -> None:
+        consumer.model.produce([b"late"])
+        consumer.door.wake()
+
+    consumer.later(produce)
+    assert [record.value for record in consumer.poll(WAIT_S)] == [b"late"]
+
+
+@pytest.mark.parametrize("timeout", [-1, -0.1])
+def test_a_negative_timeout_is_refused(make: Make, timeout: float) -> None:
+    consumer = make()
+    with pytest.raises(ValueError, match="timeout"):
+        consumer.poll(timeout)
+
+
+def test_poll_without_a_subscription_is_refused(make: Make) -> None:
+    consumer = make()
+    consumer.unsubscribe()
+    with pytest.raises(IllegalState, match="not subscribed"):
+        consumer.poll(0)
+
+
+def test_a_subscription_is_a_collection_of_names(make: Make) -> None:
+    consumer = make()
+    assert consumer.subscription() == {TOPIC}
+    with pytest.raises(ValueError, match="collection"):
+        consumer.subscribe("t")
+    with pytest.raises(ValueError, match="names"):
+        consumer.subscribe([""])
+    assert consumer.subscription() == {TOPIC}
+
+
+def test_the_assignment_is_what_is_fetched_from(make: Make) -> None:
+    consumer = make()
+    assert consumer.assignment() == frozenset()
+    consumer.poll(WAIT_S)
+    assert [str(where) for where in consumer.assignment()] == ["t-0"]
+
+
+# -- acknowledging and committing --------------------------------------------------------------------------
+
+
+def test_commit_sync_has_a_result_for_each_partition(make: Make) -> None:
+    model = ModelCluster(partitions=2)
+    model.produce([b"x"], 1)
+    consumer = make(records=1, model=model)
+    found = 0
+    while found < 2:
+        for record in consumer.poll(WAIT_S):
+            found += 1
+            consumer.acknowledge(record)
+        if found < 2:
+            continue
+        results = consumer.commit_sync(WAIT_S)
+        assert set(results.values()) == {None}
+        assert all(isinstance(where, TopicIdPartition) for where in results)
+    assert (model.ended(0), model.ended(1)) == ({0: ACCEPT}, {0: ACCEPT})
+
+
+def test_commit_sync_says_what_was_refused(make: Make) -> None:
+    consumer = make(records=1)
+    consumer.model.ack_error = ErrorCode.INVALID_RECORD_STATE
+    (record,) = consumer.poll(WAIT_S)
+    consumer.acknowledge(record)
+    ((where, error),) = consumer.commit_sync(WAIT_S).items()
+    assert (where.topic, where.partition) == (TOPIC, 0)
+    assert isinstance(error, BrokerError)
+    assert error.code is ErrorCode.INVALID_RECORD_STATE
+
+
+def test_commit_sync_that_takes_too_long_says_so(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    consumer.acknowledge(record)
+    consumer.model.ack_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    (error,) = consumer.commit_sync(0.05).values()
+    assert isinstance(error, RequestTimedOut)
+
+
+def test_commit_sync_with_nothing_to_commit_is_empty(make: Make) -> None:
+    consumer = make()
+    consumer.poll(WAIT_S)
+    assert consumer.commit_sync(WAIT_S) == {}
+
+
+def test_commit_async_is_heard_of_in_the_callback(make: Make) -> None:
+    consumer = make()
+    heard: list[tuple[Mapping[TopicIdPartition, frozenset[int]], Exception | None]] = []
+    consumer.set_acknowledgement_commit_callback(lambda done, error: heard.append((done, error)))
+    first, second, third = consumer.poll(WAIT_S)
+    consumer.acknowledge(first)
+    consumer.acknowledge(second, REJECT)
+    consumer.acknowledge(TOPIC, 0, third.offset, RELEASE)
+    consumer.commit_async()
+    assert heard == []
+    (third,) = consumer.poll(WAIT_S)
+    consumer.acknowledge(third, REJECT)
+    consumer.poll(0.05)
+    assert [(list(done.values()), error) for done, error in heard[:1]] == [([{0, 1, 2}], None)]
+    assert consumer.model.ended() == {0: ACCEPT, 1: REJECT, 2: REJECT}
+
+
+def test_the_callback_may_only_wake_up_and_what_it_raises_is_no_matter(make: Make) -> None:
+    consumer = make()
+    refused: list[Exception] = []
+
+    def callback(done: Any, error: Any) -> None:
+        for call in (lambda: consumer.consumer.acknowledge(TOPIC, 0, 0), consumer.consumer.commit_async):
+            try:
+                call()
+            except IllegalState as no:
+                refused.append(no)
+        raise RuntimeError("the callback's own trouble")
+
+    consumer.set_acknowledgement_commit_callback(callback)
+    for record in consumer.poll(WAIT_S):
+        consumer.acknowledge(record)
+    assert list(consumer.commit_sync(WAIT_S).values()) == [None]
+    assert len(refused) == 2
+    assert "not accessible from" in str(refused[0])
+    assert consumer.poll(0) == []
+
+
+def test_implicit_mode_accepts_with_a_commit(make: Make) -> None:
+    consumer = make(**{"share.acknowledgement.mode": "implicit"})
+    consumer.poll(WAIT_S)
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT}
+
+
+def test_renewed_records_are_presented_again(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    consumer.acknowledge(record, RENEW)
+    assert consumer.poll(WAIT_S) == [record]
+    consumer.acknowledge(record, ACCEPT)
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == {0: ACCEPT}
+
+
+def test_the_lock_is_known_after_the_first_records(make: Make) -> None:
+    consumer = make()
+    assert consumer.acquisition_lock_timeout is None
+    consumer.poll(WAIT_S)
+    assert consumer.acquisition_lock_timeout == 30.0
+
+
+# -- waking up ---------------------------------------------------------------------------------------------
+
+
+def test_wakeup_ends_a_poll_that_waits(make: Make) -> None:
+    consumer = make(records=0)
+    consumer.poll(0)
+    consumer.later(consumer.consumer.wakeup)
+    with pytest.raises(WakeupError):
+        consumer.poll(WAIT_S)
+    consumer.model.produce([b"x"])
+    assert len(consumer.poll(WAIT_S)) == 1
+
+
+def test_wakeup_before_a_call_is_for_the_next_one(make: Make) -> None:
+    consumer = make()
+    consumer.consumer.wakeup()
+    with pytest.raises(WakeupError):
+        consumer.poll(WAIT_S)
+    assert offsets(consumer.poll(WAIT_S)) == [0, 1, 2]
+
+
+# -- working -----------------------------------------------------------------------------------------------
+
+
+def test_processing_accepts_what_ends_well(make: Make) -> None:
+    consumer = make()
+    for record in consumer.poll(WAIT_S):
+        with consumer.processing(record) as same:
+            assert same is record
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == {0: ACCEPT, 1: ACCEPT, 2: ACCEPT}
+
+
+class Busy(Exception):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (Transient("try again"), RELEASE),
+        (Busy("declared so"), RELEASE),
+        (BrokerError(ErrorCode.NOT_LEADER_OR_FOLLOWER), RELEASE),
+        (BrokerError(ErrorCode.INVALID_REQUEST), REJECT),
+        (ValueError("a bad record"), REJECT),
+        (KeyboardInterrupt(), RELEASE),
+    ],
+)
+def test_processing_that_fails_releases_or_rejects_and_tells(
+    make: Make, error: BaseException, outcome: AcknowledgeType
+) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    with pytest.raises(type(error)), consumer.processing(record, transient=(Busy,)):
+        raise error
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == ({0: REJECT} if outcome is REJECT else {})
+    if outcome is RELEASE:
+        assert [r.delivery_count for r in consumer.poll(WAIT_S)] == [2]
+
+
+def test_processing_can_keep_an_exception_to_itself(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    with consumer.processing(record, suppress=True):
+        raise ValueError("a bad record")
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == {0: REJECT}
+
+
+def test_what_was_said_while_processing_stands(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    with consumer.processing(record):
+        consumer.acknowledge(record, RELEASE)
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == {}
+
+
+def test_a_record_that_cannot_be_deserialised_is_rejected_by_processing(make: Make) -> None:
+    consumer = make(records=0, **{"value.deserializer": as_json})
+    consumer.model.produce([b"oh no"])
+    (record,) = consumer.poll(WAIT_S)
+    with consumer.processing(record):
+        pass
+    consumer.commit_sync(WAIT_S)
+    assert consumer.model.ended() == {0: REJECT}
+
+
+def test_processing_is_for_explicit_mode(make: Make) -> None:
+    consumer = make(**{"share.acknowledgement.mode": "implicit"})
+    (record, *_) = consumer.poll(WAIT_S)
+    with pytest.raises(IllegalState, match="explicit"), consumer.processing(record):
+        pass
+
+
+def test_run_hands_every_record_to_the_handler_and_accepts_it(make: Make) -> None:
+    consumer = make(records=25)
+    seen: list[int] = []
+
+    def work(record: Any) -> None:
+        seen.append(record.offset)
+        if len(seen) == 25:
+            consumer.consumer.wakeup()
+
+    consumer.run(consumer.handler(work), concurrency=4)
+    assert sorted(seen) == list(range(25))
+    assert consumer.model.ended() == dict.fromkeys(range(25), ACCEPT)
+
+
+def test_run_works_in_implicit_mode_too(make: Make) -> None:
+    consumer = make(records=2, **{"share.acknowledgement.mode": "implicit"})
+    seen: list[int] = []
+
+    def work(record: Any) -> None:
+        seen.append(record.offset)
+        if record.offset == 1:
+            consumer.consumer.wakeup()
+            raise ValueError("a bad record")
+
+    consumer.run(consumer.handler(work))
+    assert consumer.model.ended() == {0: ACCEPT, 1: REJECT}
+
+
+def test_run_releases_and_rejects_and_tells(make: Make) -> None:
+    consumer = make(records=4)
+    told: list[tuple[int, type[Exception], AcknowledgeType]] = []
+    seen: list[tuple[int, int]] = []
+
+    def work(record: Any) -> None:
+        seen.append((record.offset, record.delivery_count))
+        if record.offset == 1 and record.delivery_count == 1:
+            raise Transient("try again")
+        if record.offset == 2:
+            raise ValueError("a bad record")
+        if (1, 2) in seen and len(seen) >= 5:
+            consumer.consumer.wakeup()
+
+    def on_error(record: Any, error: Exception, kind: AcknowledgeType) -> None:
+        told.append((record.offset, type(error), kind))
+
+    consumer.run(consumer.handler(work), concurrency=2, on_error=on_error)
+    assert sorted(told, key=lambda entry: entry[0]) == [(1, Transient, RELEASE), (2, ValueError, REJECT)]
+    assert consumer.model.ended() == {0: ACCEPT, 1: ACCEPT, 2: REJECT, 3: ACCEPT}
+
+
+def test_run_rejects_what_cannot_be_deserialised_without_the_handler(make: Make) -> None:
+    consumer = make(records=0, **{"value.deserializer": as_json})
+    consumer.model.produce([b"oh no", b"1"])
+    seen: list[int] = []
+
+    def work(record: Any) -> None:
+        seen.append(record.value)
+        consumer.consumer.wakeup()
+
+    consumer.run(consumer.handler(work))
+    assert seen == [1]
+    assert consumer.model.ended() == {0: REJECT, 1: ACCEPT}
+
+
+def test_run_gives_back_what_no_handler_has_begun(make: Make) -> None:
+    consumer = make(records=40)
+
+    def work(record: Any) -> None:
+        consumer.consumer.wakeup()
+
+    consumer.run(consumer.handler(work), concurrency=3)
+    finished = consumer.model.ended()
+    assert 1 <= len(finished) <= 6
+    assert consumer.model.held() == []
+    for record in consumer.poll(WAIT_S):  # and the consumer can go on
+        consumer.acknowledge(record)
+
+
+def test_run_raises_what_ends_it(make: Make) -> None:
+    consumer = make()
+    consumer.model.heartbeat_error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
+        consumer.run(consumer.handler(lambda record: None))
+
+
+def test_run_needs_somebody_to_work(make: Make) -> None:
+    consumer = make()
+    with pytest.raises(ValueError, match="concurrency"):
+        consumer.run(consumer.handler(lambda record: None), concurrency=0)
+
+
+# -- the end -----------------------------------------------------------------------------------------------
+
+
+def test_closing_says_what_was_acknowledged_and_gives_back_the_rest(make: Make) -> None:
+    consumer = make()
+    first, *_ = consumer.poll(WAIT_S)
+    consumer.acknowledge(first)
+    consumer.close(WAIT_S)
+    assert consumer.model.ended() == {0: ACCEPT}
+    assert consumer.model.held() == []
+    assert consumer.model.members == {}
+
+
+def test_closing_in_implicit_mode_accepts_nothing(make: Make) -> None:
+    consumer = make(**{"share.acknowledgement.mode": "implicit"})
+    consumer.poll(WAIT_S)
+    consumer.close(WAIT_S)
+    assert consumer.model.ended() == {}
+    assert consumer.model.held() == []
+
+
+def test_closing_twice_is_closing_once_and_nothing_else_goes_afterwards(make: Make) -> None:
+    consumer = make()
+    consumer.poll(WAIT_S)
+    consumer.close(WAIT_S)
+    consumer.close(WAIT_S)
+    for call in (
+        lambda: consumer.poll(0),
+        lambda: consumer.commit_sync(0),
+        lambda: consumer.subscribe(["x"]),
+    ):
+        with pytest.raises(IllegalState, match="already been closed"):
+            call()
+
+
+def test_closing_what_was_never_used_is_nothing(make: Make) -> None:
+    make().close()
+
+
+def test_the_last_acknowledgements_are_heard_of_in_the_callback(make: Make) -> None:
+    consumer = make(records=1)
+    heard: list[Any] = []
+    consumer.set_acknowledgement_commit_callback(lambda done, error: heard.append(error))
+    (record,) = consumer.poll(WAIT_S)
+    consumer.acknowledge(record)
+    consumer.close(WAIT_S)
+    assert heard == [None]
+
+
+def test_closing_with_no_time_does_not_wait(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    consumer.acknowledge(record)
+    consumer.door.unreachable = ShareAcknowledgeRequest
+    begun = time.monotonic()
+    consumer.close(0)
+    assert time.monotonic() - begun < WAIT_S / 2
+
+
+def test_metrics_have_kafkas_names(make: Make) -> None:
+    consumer = make()
+    for record in consumer.poll(WAIT_S):
+        consumer.acknowledge(record)
+    consumer.commit_sync(WAIT_S)
+    metrics = consumer.metrics()
+    fetching = "consumer-share-fetch-manager-metrics"
+    assert metrics[MetricName(fetching, "records-consumed-total")] == 3
+    assert metrics[MetricName(fetching, "acknowledgements-send-total")] == 3
+    assert metrics[MetricName(fetching, "acknowledgements-error-total")] == 0
+    assert metrics[MetricName("consumer-share-coordinator-metrics", "heartbeat-total")] >= 1
