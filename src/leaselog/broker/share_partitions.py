@@ -69,7 +69,13 @@ class SharePartitions:
     # -- what ends ------------------------------------------------------------------------------------------
 
     def connection_closed(self, client: Client) -> None:
-        """Ends the sessions that the connection opened; without any session left, a group is forgotten here."""
+        """Ends the sessions that the connection opened; without any session left, a group is forgotten here.
+
+        Not when the broker itself hangs up to stop: that is no delivery that failed, and must not be counted as one.
+        Leases are not durable, so what was held is available at the next start, as after a crash.
+        """
+        if self._broker.is_stopping:
+            return
         for closed in self.sessions.connection_closed(ConnectionId(client.connection_id)):
             if closed.session is not None:
                 self._broker.share_metrics.evicted_sessions += 1

@@ -679,6 +679,24 @@ def test_a_connection_that_closes_takes_its_session_along() -> None:
     run(story())
 
 
+def test_a_stopping_broker_that_hangs_up_counts_no_delivery() -> None:
+    """A restart is no fault of the records': each would bring all that are leased nearer to their last delivery."""
+
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(10)
+            member = group.member()
+            await member.fetch()
+            group.box.broker.is_stopping = True
+            written = group.box.broker.share_coordinator.counts.written
+            member.disconnect()
+            await settled(asyncio.get_running_loop().create_future())
+            assert group.box.broker.share_coordinator.counts.written == written
+            assert group.box.broker.share_metrics.evicted_sessions == 0
+
+    run(story())
+
+
 def test_a_session_is_not_bound_to_the_connection_it_is_used_on() -> None:
     async def story() -> None:
         async with a_group() as group:
