@@ -8,10 +8,13 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.cluster import FeatureUpdate, NewTopic
+from leaselog.broker import persister as persister_module
+from leaselog.broker.cluster import SHARE_STATE_TOPIC, CreatedTopic, FeatureUpdate, NewTopic
+from leaselog.broker.coordinator_partitions import coordinator_partition
 from leaselog.broker.persister import NoOpPersister
 from leaselog.coordination.share_state_commands import DeleteState, InitializeState, Written
-from leaselog.model import ErrorCode, Refused
+from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import ErrorCode, GroupId, Refused
 from leaselog.wire.messages import (
     alter_share_group_offsets as altering,
 )
@@ -400,3 +403,54 @@ def test_share_groups_survive_a_restart(tmp_path: object) -> None:
 
     run(before())
     run(after())
+
+
+def test_state_that_begins_while_its_topic_is_being_opened_waits_for_that_and_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(persister_module, "BACKOFF_S", 3_600)
+
+    async def story() -> None:
+        # so many that opening them takes many turns of the loop
+        async with in_a_box(share_coordinator_state_topic_num_partitions="500") as box:
+            cluster, persister = box.broker.cluster, box.broker.persister
+            [made] = await cluster.create_topics([NewTopic("t", 1)])
+            assert isinstance(made, CreatedTopic)
+            keys = (SharePartitionKey(GroupId(f"g{i}"), made.topic.topic_id, 0) for i in range(10_000))
+            late = next(key for key in keys if coordinator_partition(str(key), 500) > 450)
+            persister.prepare()
+            async with asyncio.timeout(60):
+                for _ in range(1_000_000):
+                    if cluster.topic(SHARE_STATE_TOPIC) is not None:
+                        break
+                    await asyncio.sleep(0)
+                assert box.broker.logs.partition(SHARE_STATE_TOPIC, 499) is None
+                assert await persister.initialize(InitializeState(late, 0, 0)) == Written()
+
+    run(story())
+
+
+def test_a_join_begins_the_topic_of_share_state_beside_its_own_write() -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            ask = FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])
+            await box.ask(ask, FindCoordinatorResponse, 6)
+            await box.broker.cluster.create_topics([NewTopic("t", 2)])
+            prepared: list[int] = []
+            box.broker.persister.prepare = lambda: prepared.append(1)  # type: ignore[method-assign]
+            assert held(await beat(box, "a", 0, "t")) == [0, 1]
+            await beat(box, "a", 1)
+            assert prepared == [1]
+
+    run(story())
+
+
+def test_a_join_to_a_topic_that_is_not_there_makes_no_topic_either() -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            ask = FindCoordinatorRequest(key_type=0, coordinator_keys=["g"])
+            await box.ask(ask, FindCoordinatorResponse, 6)
+            assert held(await beat(box, "a", 0, "t")) == []
+            assert box.broker.cluster.topic(SHARE_STATE_TOPIC) is None
+
+    run(story())

@@ -54,6 +54,9 @@ class Persister(Protocol):
     - anything else is trouble of the moment: the caller may try again.
     """
 
+    def prepare(self) -> None:
+        """State will be wanted in a moment: whatever takes long may begin. Nothing needs it to be called."""
+
     def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
         """The group begins, or begins anew, at the offset given."""
 
@@ -73,6 +76,9 @@ class Persister(Protocol):
 class AskingPersister(ABC):
     """The five calls as one question: whoever answers a command does it with the command's own kind of answer, so
     the casts cost nothing, unlike a coroutine around each."""
+
+    def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
+        pass
 
     def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
         return cast("asyncio.Future[Written | Refused]", self._ask(ask))
@@ -99,6 +105,9 @@ class InProcessPersister(AskingPersister):
     def __init__(self, coordinator: ShareCoordinator) -> None:
         self._coordinator = coordinator
 
+    def prepare(self) -> None:
+        self._coordinator.prepare()
+
     def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
         answer = self._coordinator.ask(command)
         if answer.done() and _is_not_ready(answer.result()):
@@ -123,6 +132,9 @@ def _is_not_ready(answer: ShareStateAnswer) -> bool:
 
 class NoOpPersister:
     """Keeps nothing and says yes: Kafka's for tests. A group begins anew whenever its leader does."""
+
+    def prepare(self) -> None:
+        pass
 
     def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
         return _now(Written())

@@ -15,6 +15,7 @@ from leaselog.broker.share_coordinator_ledger import StateTopicLedger
 from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_names import SHARE_STATE_TOPIC
+from leaselog.coordination.cluster_shard import Topic
 from leaselog.coordination.share_state_commands import DropTopicState, KeyedCommand, ShareStateAnswer
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits
@@ -44,6 +45,8 @@ class ShareCoordinator:
         self._limits = share_state_limits(broker.config)
         self._write_timeout_s = broker.config.share_coordinator_write_timeout_ms / 1000
         self.counts = ShareStateCounts()
+        #: the topic, while it is being made
+        self._making: asyncio.Future[Topic | Refused] | None = None
 
     async def start(self) -> None:
         """Loads all state there is, and drops what is about topics that a crash kept it from dropping."""
@@ -70,7 +73,8 @@ class ShareCoordinator:
 
     async def ready(self, key: SharePartitionKey) -> Refused | None:
         """Makes the topic if it is not there, and waits until the key's owner has loaded."""
-        made = await self._broker.cluster.ensure_topic(SHARE_STATE_TOPIC)
+        # Others may wait for the same making: who gives up must not end it.
+        made = await asyncio.shield(self._make())
         if isinstance(made, Refused):
             return made
         owner = self._owner_of(key)
@@ -78,6 +82,21 @@ class ShareCoordinator:
             return NOT_HERE
         await owner.loaded()
         return None
+
+    def prepare(self) -> None:
+        """Begins to make the topic if it is not there; ``ready`` waits for the same making."""
+        if not self._owners.count():
+            self._make()
+
+    def _make(self) -> asyncio.Future[Topic | Refused]:
+        """The making under way, until its partitions are open: the cluster knows of the topic before that."""
+        if self._making is None:
+            self._making = asyncio.ensure_future(self._broker.cluster.ensure_topic(SHARE_STATE_TOPIC))
+            self._making.add_done_callback(self._made)
+        return self._making
+
+    def _made(self, _: asyncio.Future[Topic | Refused]) -> None:
+        self._making = None
 
     def topic_deleted(self, name: str) -> None:
         """Forgets what groups had to say about it. Nobody waits for that: what a crash leaves is dropped at the

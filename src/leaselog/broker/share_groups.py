@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.group_commands import Answer, DeleteGroup, Done
 from leaselog.coordination.share_group_commands import (
+    JOIN_EPOCH,
     AlterShareOffsets,
     DeleteShareOffsets,
     DescribedShareGroup,
@@ -85,6 +86,8 @@ class ShareGroups:
 
     async def heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
         """The group's answer, once there is state for what it assigns. The token of ``ask`` does not matter."""
+        if ask.member_epoch == JOIN_EPOCH and any(map(self._broker.cluster.topic, ask.topics or ())):
+            self._broker.persister.prepare()  # beside the write of the member, not behind it
         beat = await self._heartbeat(ask)
         if isinstance(beat, Refused):
             return beat
