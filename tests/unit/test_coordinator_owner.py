@@ -1,0 +1,135 @@
+"""What the owners of all coordinator partitions have in common: loading, failing, beginning anew."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from leaselog.broker.coordinator_owner import CoordinatorOwner
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.log import AppendRefused
+from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicPartition
+
+BAD = -1
+
+
+class Owner(CoordinatorOwner[list[int], int]):
+    """Its shard is the list of the steps that were replayed."""
+
+    SUBJECT = "a test's state"
+    NOT_LOADED = Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
+
+    def __init__(self, steps: list[int]) -> None:
+        partition: Any = SimpleNamespace(name=TopicPartition("t", 0), is_deleted=False)
+        super().__init__(partition, StructuredLog("test"))
+        self.steps = steps
+        self.begun = 0
+        self.refusals: list[Refused] = []
+
+    @property
+    def shard(self) -> list[int] | None:
+        return self._shard
+
+    def fail_write(self, code: ErrorCode) -> None:
+        self._write_failed(AppendRefused(code))
+
+    def break_down(self) -> None:
+        self._broken("a test", BrokenInvariant("said so"))
+
+    def _new_shard(self) -> list[int]:
+        return []
+
+    def _load_steps(self) -> Iterator[int]:
+        return iter(self.steps)
+
+    def _replay_step(self, shard: list[int], step: int) -> None:
+        if step == BAD:
+            raise BrokenInvariant("no such step")
+        shard.append(step)
+
+    def _abandon(self, refusal: Refused) -> None:
+        self._shard = None
+        self.refusals.append(refusal)
+
+    def _begin(self, shard: list[int]) -> None:
+        self.begun += 1
+
+
+@pytest.mark.parametrize("steps", [[], [1], [1, 2], [1, 2, 3, 4]])
+def test_what_is_short_is_read_at_once_and_what_is_long_beside_other_work(steps: list[int]) -> None:
+    async def story() -> None:
+        owner = Owner(steps)
+        assert owner.state == "loading"
+        owner.load()
+        assert owner.is_loading == (len(steps) > 1)
+        assert (owner.shard is None) == owner.is_loading
+        await owner.loaded()
+        assert (owner.shard, owner.begun, owner.state) == (steps, 1, "active")
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize("at", range(5))
+def test_a_log_that_makes_no_sense_anywhere_ends_its_owner(at: int) -> None:
+    async def story() -> None:
+        steps = [1, 2, 3, 4, 5]
+        steps[at] = BAD
+        owner = Owner(steps)
+        owner.load()
+        await owner.loaded()
+        assert (owner.shard, owner.begun, owner.state) == (None, 0, "failed")
+        assert owner.refusals == [Owner.STOPPED]
+
+    asyncio.run(story())
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_COORDINATOR),
+        (ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.UNKNOWN_SERVER_ERROR),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ],
+)
+def test_after_a_failed_write_the_shard_is_read_anew_and_who_waits_is_told(
+    code: ErrorCode, told: ErrorCode
+) -> None:
+    owner = Owner([1])
+    owner.load()
+    owner.steps = [7]
+    owner.fail_write(code)
+    assert owner.refusals == [Refused(told)]
+    assert (owner.shard, owner.begun) == ([7], 2)
+
+
+def test_a_shard_that_finds_itself_impossible_is_read_anew() -> None:
+    owner = Owner([1])
+    owner.load()
+    owner.break_down()
+    assert owner.refusals == [Refused(ErrorCode.UNKNOWN_SERVER_ERROR)]
+    assert (owner.shard, owner.begun) == ([1], 2)
+
+
+def test_an_owner_of_a_deleted_partition_or_a_stopped_one_does_not_begin_anew() -> None:
+    for end in (lambda o: setattr(o.partition, "is_deleted", True), Owner.stop):
+        owner = Owner([1])
+        owner.load()
+        end(owner)
+        owner.fail_write(ErrorCode.KAFKA_STORAGE_ERROR)
+        assert (owner.shard, owner.begun) == (None, 1)
+
+
+def test_stopping_ends_a_load_under_way() -> None:
+    async def story() -> None:
+        owner = Owner([1, 2, 3, 4])
+        owner.load()
+        owner.stop()
+        await owner.loaded()
+        assert (owner.shard, owner.begun, owner.state) == (None, 0, "failed")
+
+    asyncio.run(story())
