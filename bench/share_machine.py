@@ -1,19 +1,22 @@
 """The share machine alone, at its worst: a window in which no two neighbours are alike.
 
-    python bench/share_machine.py [records ...]          # default 100000 1000000
+    python bench/share_machine.py [--rounds N] [records ...]          # default: 3 rounds of 100000 and 1000000
 
 For each size: the window is filled and every second record handed to another member, so every record is a run of its
-own. Then records are acquired, accepted and expired in requests of 500; the numbers are microseconds of processor time
-per touched run, and bytes per run of the whole machine. The last line says what ten times the records cost.
+own. Then records are acquired and accepted in requests of 500, and all that is left expires at once. The numbers are
+microseconds of processor time per touched run, medians of the rounds (which take turns, so that a slow minute of the
+machine hits all sizes), and bytes per run of the whole machine. Python's collector is set as `leaselog serve` sets it.
+The last line says what ten times the records cost.
 """
 
 from __future__ import annotations
 
-import sys
 import tracemalloc
+from argparse import ArgumentParser
 from statistics import median
 from time import process_time
 
+from leaselog.cli.serve import quiet_collector
 from leaselog.model import MemberId, Span
 from leaselog.share import (
     Acknowledge,
@@ -35,7 +38,7 @@ LOCK_MS = 30_000
 
 
 class Timing:
-    """Requests of one kind; their median, because a shared machine has slow moments."""
+    """Requests of one kind over all rounds; their median, because a shared machine has slow moments."""
 
     def __init__(self) -> None:
         self._us_per_run: list[float] = []
@@ -47,8 +50,17 @@ class Timing:
     def us_per_run(self) -> float:
         return median(self._us_per_run)
 
+
+class Size:
+    """What was measured in windows of so many records."""
+
+    def __init__(self, records: int) -> None:
+        self.records = records
+        self.timings = {"acquire": Timing(), "accept": Timing(), "expire": Timing()}
+
     def __str__(self) -> str:
-        return f"{self.us_per_run:6.2f} us/run"
+        said = ", ".join(f"{name} {timing.us_per_run:6.2f} us/run" for name, timing in self.timings.items())
+        return f"{self.records:>9} runs: {said}, {bytes_per_run(self.records):.0f} bytes/run"
 
 
 def alternating(records: int) -> SharePartition:
@@ -97,41 +109,47 @@ def accept(partition: SharePartition, timing: Timing, offsets: list[int], now_ms
         timing.add(process_time() - began, len(some))
 
 
-def measure(records: int) -> dict[str, Timing | float]:
-    tracemalloc.start()
-    partition = alternating(records)
-    held_bytes = tracemalloc.get_traced_memory()[0]
-    tracemalloc.stop()
-    acquired, accepted, expired = Timing(), Timing(), Timing()
-    requests = max(1, min(records // 4 // REQUEST, 400))
-    taken = acquire(partition, acquired, requests, 1)
-    accept(partition, accepted, taken[: len(taken) // 2], 2)
+def measure(size: Size) -> None:
+    partition = alternating(size.records)
+    timings = size.timings
+    requests = max(1, min(size.records // 4 // REQUEST, 400))
+    taken = acquire(partition, timings["acquire"], requests, 1)
+    accept(partition, timings["accept"], taken[: len(taken) // 2], 2)
     began = process_time()
     outcome = partition.handle(Expire(), LOCK_MS + 1)
     seconds = process_time() - began
     write = next(effect for effect in outcome.effects if isinstance(effect, Persist))
-    expired.add(seconds, sum(batch.end - batch.start for batch in write.batches))
+    timings["expire"].add(seconds, sum(batch.end - batch.start for batch in write.batches))
     partition.verify()
-    return {"acquire": acquired, "accept": accepted, "expire": expired, "bytes": held_bytes / records}
+
+
+def bytes_per_run(records: int) -> float:
+    tracemalloc.start()
+    partition = alternating(records)
+    held_bytes = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    return held_bytes / partition.run_count
 
 
 def main() -> None:
-    sizes = [int(text) for text in sys.argv[1:]] or [100_000, 1_000_000]
-    results = []
-    for records in sizes:
-        result = measure(records)
-        results.append(result)
-        print(
-            f"{records:>9} runs: acquire {result['acquire']}, accept {result['accept']}, expire {result['expire']},"
-            f" {result['bytes']:.0f} bytes/run"
-        )
-    if len(results) > 1:
+    parser = ArgumentParser()
+    parser.add_argument("records", type=int, nargs="*", default=[100_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    quiet_collector()
+    sizes = [Size(records) for records in options.records]
+    for _ in range(options.rounds):
+        for size in sizes:
+            measure(size)
+    for size in sizes:
+        print(size)
+    if len(sizes) > 1:
+        few, many = sizes[0], sizes[-1]
         growth = ", ".join(
-            f"{name} x{last.us_per_run / first.us_per_run:.2f}"
-            for name in ("acquire", "accept", "expire")
-            if isinstance(first := results[0][name], Timing) and isinstance(last := results[-1][name], Timing)
+            f"{name} x{many.timings[name].us_per_run / few.timings[name].us_per_run:.2f}"
+            for name in few.timings
         )
-        print(f"per run, {sizes[-1]} against {sizes[0]}: {growth}")
+        print(f"per run, {many.records} against {few.records}: {growth}")
 
 
 if __name__ == "__main__":

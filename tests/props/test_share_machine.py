@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import event, settings
+from hypothesis import HealthCheck, event, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -308,7 +308,12 @@ class ShareMachine(RuleBasedStateMachine):
 
 
 TestShareMachine = ShareMachine.TestCase
-TestShareMachine.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestShareMachine.settings = settings(
+    max_examples=200,
+    stateful_step_count=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],  # of the machine it runs on, not of the test
+)
 
 
 class DeepShareMachine(ShareMachine):

@@ -58,10 +58,14 @@ def run(args: argparse.Namespace) -> int:
     for warning in serving.warnings:
         log.warning(warning)
     _raise_file_limit()
-    # Requests make garbage without cycles; a full collection of a large heap only adds pauses.
+    quiet_collector()
+    return _serve(serving, args)
+
+
+def quiet_collector() -> None:
+    """Requests make garbage without cycles; a full collection of a large heap only adds pauses."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
-    return _serve(serving, args)
 
 
 def _config(args: argparse.Namespace) -> BrokerConfig:

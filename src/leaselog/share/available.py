@@ -63,7 +63,7 @@ class Available:
 
 
 class Taker:
-    """Walks the heap without losing what it passes: on exit every run looked at goes back."""
+    """Walks the heap without losing what it passes: on exit every run looked at goes back, but those that are taken."""
 
     __slots__ = ("_available", "_end", "_seen", "_start")
 
@@ -87,3 +87,8 @@ class Taker:
             if run[1] > self._start:
                 return max(run[0], self._start), min(run[1], self._end), run[2]
         return None
+
+    def taken(self) -> None:
+        """The last run will be handed out, at least its head. Whoever does that says where the rest of it begins."""
+        if self._seen[-1] >= self._start:
+            self._seen.pop()

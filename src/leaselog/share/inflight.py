@@ -10,6 +10,7 @@ This is a data structure. It knows nothing of what a cell means.
 
 from __future__ import annotations
 
+import sys
 from bisect import bisect_right
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -87,14 +88,17 @@ class InFlight:
         end = starts[index + 1] if index + 1 < len(starts) else self._chunk_end(chunk)
         return starts[index], end, self._cells[chunk][index]
 
-    def runs(self, start: int, end: int) -> list[Run]:
-        """The runs of ``[start, end)``, the outermost clipped to it. The range must lie in the window."""
+    def runs(self, start: int, end: int, *, at_least: int = sys.maxsize) -> list[Run]:
+        """The runs of ``[start, end)``, the outermost clipped to it. The range must lie in the window.
+
+        With ``at_least`` it may stop at the end of a chunk when it has so many: for walks that go on from there.
+        """
         found: list[Run] = []
         if start >= end:
             return found
         chunk, index = self._find(start)
         at = start
-        while at < end:
+        while at < end and len(found) < at_least:
             starts, cells = self._starts[chunk], self._cells[chunk]
             last = len(starts) - 1
             while at < end and index <= last:

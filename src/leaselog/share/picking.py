@@ -30,6 +30,7 @@ def pick(command: Acquire, window: RecordWindow, limits: Limits) -> tuple[list[t
                 return picked, None
             cut = cut_at(start, left, end, command.batches, command.mode)
             picked.append((start, cut))
+            taker.taken()
             left -= cut - start
     return picked, _fresh_end(command, window, limits, left)
 
@@ -60,6 +61,7 @@ def _pick_throttled(
             break
         cut = min(end, start + left)
         picked.append((start, cut))
+        taker.taken()
         left -= cut - start
         run = taker.next()
     return picked

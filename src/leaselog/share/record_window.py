@@ -24,6 +24,8 @@ UNREAD = Cell(RecordState.AVAILABLE, 0)
 
 #: below this many stale entries a heap is not worth rebuilding
 _SLACK = 64
+#: a rewrite takes about so many runs at a time
+_BLOCK = 256
 
 
 def is_acquirable(cell: Cell) -> bool:
@@ -120,24 +122,31 @@ class RecordWindow:
 
     def rewrite(self, start: int, end: int, decide: Callable[[Cell], Cell]) -> list[Run]:
         """Let ``decide`` say what becomes of each run in the range, and get those that changed, as they are now."""
-        start, end = max(start, self._runs.start), min(end, self._runs.end)
+        at, end = max(start, self._runs.start), min(end, self._runs.end)
         changed: list[Run] = []
+        while at < end:  # in blocks: what is made for one is still in the cache when it is put in its place
+            at = self._rewrite_block(at, end, decide, changed)
+        return changed
+
+    def _rewrite_block(self, start: int, end: int, decide: Callable[[Cell], Cell], changed: list[Run]) -> int:
+        """The first runs of the range, up to the offset that is returned."""
         pieces: list[tuple[int, Cell]] = []
-        last: Cell | None = None
-        for low, high, old in self._runs.runs(start, end):
+        is_changed = False
+        old = UNREAD
+        for low, high, old in self._runs.runs(start, end, at_least=_BLOCK):
             new = decide(old)
             pieces.append((low, new))
-            last = old
             if new is not old and new != old:
                 self._move(high - low, old, new)
                 changed.append((low, high, new))
+                is_changed = True
                 if is_acquirable(new):
                     self._now_available(low)
-        if changed and last is not None:
-            self._runs.splice(start, end, pieces)
-            if end < self._runs.end and is_acquirable(last):
-                self._available.push(end)  # the rest of a run that was cut in two
-        return changed
+        if is_changed:
+            self._runs.splice(start, high, pieces)
+            if high < self._runs.end and is_acquirable(old):
+                self._available.push(high)  # the rest of a run that was cut in two
+        return high
 
     def append(self, end: int, cell: Cell) -> None:
         """Take the records from the window's end up to ``end`` in."""

@@ -377,8 +377,12 @@ class SharePartition:
                 return cell
             return self._expired(cell, token)
 
+        low = high = 0
         while due is not None:
-            ended += self._window.rewrite(*due, decide)
+            # what was renewed lies in a range that was acquired, and mostly in one that has just been looked through
+            if due[0] < low or due[1] > high:
+                low, high = due
+                ended += self._window.rewrite(low, high, decide)
             due = self._window.pop_due(now_ms)
         self._count_timeouts(ended)
         self._write(token, ended)
