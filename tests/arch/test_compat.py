@@ -41,5 +41,7 @@ def test_the_versions_said_are_the_versions_used(client: Path) -> None:
         used = re.search(r"<(?:kv|kafka\.version)>([^<]+)<", pom)
         assert used is not None
         assert {line.rpartition(":")[2] for line in said} == {used[1]}
+    elif (client / "go.mod").exists():
+        assert " ".join(said) in (client / "go.mod").read_text()
     else:
         assert f"{client.name}=={version(client.name)}" in said
