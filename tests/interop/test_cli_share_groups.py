@@ -14,7 +14,9 @@ from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import Sent, create_topic, numbered, produce, wait_until
 from interop.java_process import Java
 from interop.test_cli import Cli
-from interop.test_share_group_tools import SHARE_TOOL, member
+from interop.test_share_group_tools import member
+
+SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
 
