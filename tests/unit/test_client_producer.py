@@ -11,7 +11,7 @@ import pytest
 
 from leaselog.client import producer as producer_module
 from leaselog.client.errors import BrokerError, ConnectionLost
-from leaselog.client.producer import Delivered, Producer, ProducerSettings
+from leaselog.client.producer import BatchProducer, Delivered, ProducerSettings
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -92,7 +92,7 @@ def produce(cluster: ScriptedCluster, *groups: list[bytes], **settings: Any) -> 
     seen = list[Delivered]()
 
     async def main() -> None:
-        made: Callable[..., Producer] = Producer
+        made: Callable[..., BatchProducer] = BatchProducer
         async with made(cluster, ProducerSettings(**settings), on_delivered=seen.append) as producer:
             for group in groups:
                 for value in group:
@@ -117,6 +117,29 @@ def test_what_may_pass_is_sent_again_under_the_same_number(failure: Step) -> Non
     assert cluster.arrived == [(0, 0, [b"a"])] * 2
     assert [d.error for d in seen] == [None]
     assert cluster.lookups == 1  # the leader may be another one by now
+
+
+def test_a_batch_that_lingered_while_the_identity_was_asked_for_leaves_without_a_flush(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [1_000]
+    monkeypatch.setattr(producer_module, "_now_ms", lambda: clock[0])
+
+    class SlowCluster(ScriptedCluster):
+        async def request(self, message: Any, kind: type, *, timeout_ms: int) -> Any:
+            if isinstance(message, InitProducerIdRequest):
+                clock[0] += 50
+            return await super().request(message, kind, timeout_ms=timeout_ms)
+
+    async def main() -> None:
+        arrived = asyncio.Event()
+        made: Callable[..., BatchProducer] = BatchProducer
+        async with made(SlowCluster(), on_delivered=lambda _: arrived.set()) as producer:
+            await producer.send("t", b"a")
+            async with asyncio.timeout(30):
+                await arrived.wait()
+
+    asyncio.run(main())
 
 
 def test_a_duplicate_is_a_delivery() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from leaselog.client.errors import ConfigError
 from leaselog.client.share.config import RECORD_LIMIT, ShareConsumerConfig
 from leaselog.client.share.deserializers import as_bytes, as_json, as_string
-from leaselog.client.share.errors import ConfigError
 
 REQUIRED = {"bootstrap.servers": "host:9092", "group.id": "g"}
 #: every name of Kafka 4.4's consumer that is not about security, but those a share consumer may not have

@@ -22,7 +22,7 @@ from leaselog.cli.arguments import (
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.line_reader import LineFormat, read_line
 from leaselog.cli.output import Progress
-from leaselog.client import Cluster, Delivered, Producer
+from leaselog.client import BatchProducer, Cluster, Delivered
 
 __all__ = ["add_arguments", "run"]
 
@@ -93,14 +93,14 @@ def run(args: argparse.Namespace) -> int:
                     file=sys.stderr,
                 )
 
-        async with Producer(cluster, settings, on_delivered=seen) as producer:
+        async with BatchProducer(cluster, settings, on_delivered=seen) as producer:
             await _send_lines(producer, args, form)
         return 1 if failed else 0
 
     return run_with_cluster(args, properties, body)
 
 
-async def _send_lines(producer: Producer, args: argparse.Namespace, form: LineFormat) -> None:
+async def _send_lines(producer: BatchProducer, args: argparse.Namespace, form: LineFormat) -> None:
     is_prompting = sys.stdin.isatty() and sys.stdout.isatty()
     number = 0
     progress = Progress("sent", None)

@@ -13,11 +13,11 @@ from leaselog.cli.demo_broker import DemoBroker
 from leaselog.cli.output import Progress, print_table
 from leaselog.client import (
     EARLIEST,
+    BatchProducer,
     ClientError,
     Cluster,
     Delivered,
     Fetcher,
-    Producer,
     ProducerSettings,
     list_offsets,
 )
@@ -99,7 +99,7 @@ class _Production:
         with Progress("produced", self._records) as progress:
             for codec, start, end in zip(codecs, bounds, bounds[1:], strict=False):
                 settings = ProducerSettings(compression=codec)
-                async with Producer(cluster, settings, on_delivered=self._delivered) as producer:
+                async with BatchProducer(cluster, settings, on_delivered=self._delivered) as producer:
                     for i in range(start, end):
                         partition = i % PARTITIONS
                         key, value = b"customer-%d" % (i % 977), _order(i)

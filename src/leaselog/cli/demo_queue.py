@@ -18,9 +18,9 @@ from leaselog.cli.output import Progress, print_table
 from leaselog.client import (
     AcknowledgeType,
     AsyncShareConsumer,
+    BatchProducer,
     BrokerError,
     Cluster,
-    Producer,
     ProducerSettings,
     ShareRecord,
 )
@@ -98,7 +98,7 @@ async def exercise_queue(broker: DemoBroker, jobs: int) -> QueueOutcome:
 
 
 async def _produce(address: str, jobs: int) -> None:
-    async with Cluster(address) as cluster, Producer(cluster, ProducerSettings()) as producer:
+    async with Cluster(address) as cluster, BatchProducer(cluster, ProducerSettings()) as producer:
         for number in range(jobs):
             await producer.send(TOPIC, b"%d" % number, partition=0)
 

@@ -19,7 +19,7 @@ from leaselog.cli.arguments import (
     properties_file,
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
-from leaselog.client import ClientError, Cluster, Delivered, Producer
+from leaselog.client import BatchProducer, ClientError, Cluster, Delivered
 
 __all__ = ["Latencies", "Throttle", "add_arguments", "run"]
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     async def body(cluster: Cluster) -> int:
         test = _PerfTest(args)
         try:
-            async with Producer(cluster, settings, on_delivered=test.delivered) as producer:
+            async with BatchProducer(cluster, settings, on_delivered=test.delivered) as producer:
                 test.begin()
                 await test.send(producer, payload)
         except ClientError as failed:
@@ -192,7 +192,7 @@ class _PerfTest:
     def begin(self) -> None:
         self._all, self._now, self._steady = _Window(), _Window(), _Window()
 
-    async def send(self, producer: Producer, payload: Payload) -> None:
+    async def send(self, producer: BatchProducer, payload: Payload) -> None:
         throttle = Throttle(self._args.throughput, time.monotonic())
         for i in range(self._args.num_records):
             await producer.send(self._args.topic, payload(i))

@@ -5,11 +5,14 @@ It knows nothing of leaselog's own broker: the wire protocol is the boundary.
 
 from leaselog.client import kafka_errors
 from leaselog.client.accumulator import BatchLimits
+from leaselog.client.async_producer import AsyncProducer
+from leaselog.client.blocking_producer import Producer
 from leaselog.client.cluster import Cluster
 from leaselog.client.connection import Connection
 from leaselog.client.errors import (
     BrokerError,
     ClientError,
+    ConfigError,
     ConnectionLost,
     RequestTimedOut,
     Unreachable,
@@ -20,7 +23,10 @@ from leaselog.client.fetcher import EARLIEST, LATEST, Fetched, Fetcher, FetchLim
 from leaselog.client.group_consumer import GroupConsumer, GroupReading
 from leaselog.client.membership import GroupSettings
 from leaselog.client.partitioner import Partitioner, murmur2, partition_for_key
-from leaselog.client.producer import Delivered, Producer, ProducerSettings
+from leaselog.client.producer import BatchProducer, Delivered, ProducerSettings
+from leaselog.client.producer_config import ProducerConfig
+from leaselog.client.receipts import AsyncReceipt, Receipt, RecordMetadata
+from leaselog.client.serializers import Serializer, from_bytes, from_json, from_string
 from leaselog.client.session import Session
 from leaselog.client.share import (
     AcknowledgementCallback,
@@ -28,7 +34,6 @@ from leaselog.client.share import (
     AsyncShareConsumer,
     CommitResults,
     ConcurrentAccess,
-    ConfigError,
     Deserializer,
     IllegalState,
     MetricName,
@@ -46,51 +51,61 @@ from leaselog.client.share import (
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology, parse_bootstrap
 
 __all__ = [
-    "AcknowledgementCallback",
-    "AcknowledgeType",
-    "AsyncShareConsumer",
-    "CommitResults",
-    "ConcurrentAccess",
-    "ConfigError",
-    "Deserializer",
-    "IllegalState",
-    "MetricName",
-    "RecordDeserializationError",
-    "ShareConsumer",
-    "ShareConsumerConfig",
-    "ShareRecord",
-    "TopicIdPartition",
-    "Transient",
-    "WakeupError",
-    "as_bytes",
-    "as_json",
-    "as_string",
     "EARLIEST",
     "LATEST",
+    "AcknowledgeType",
+    "AcknowledgementCallback",
+    "AsyncProducer",
+    "AsyncReceipt",
+    "AsyncShareConsumer",
     "BatchLimits",
+    "BatchProducer",
     "BrokerError",
     "ClientError",
     "Cluster",
+    "CommitResults",
+    "ConcurrentAccess",
+    "ConfigError",
     "Connection",
     "ConnectionLost",
     "Delivered",
+    "Deserializer",
     "FetchLimits",
     "Fetched",
     "Fetcher",
     "GroupConsumer",
     "GroupReading",
     "GroupSettings",
+    "IllegalState",
+    "MetricName",
     "Node",
     "PartitionInfo",
     "Partitioner",
     "Producer",
+    "ProducerConfig",
     "ProducerSettings",
+    "Receipt",
+    "RecordDeserializationError",
+    "RecordMetadata",
     "RequestTimedOut",
+    "Serializer",
     "Session",
+    "ShareConsumer",
+    "ShareConsumerConfig",
+    "ShareRecord",
+    "TopicIdPartition",
     "TopicInfo",
     "Topology",
+    "Transient",
     "Unreachable",
     "UnsupportedVersion",
+    "WakeupError",
+    "as_bytes",
+    "as_json",
+    "as_string",
+    "from_bytes",
+    "from_json",
+    "from_string",
     "kafka_errors",
     "list_offsets",
     "murmur2",

@@ -41,6 +41,8 @@ class Batch:
     ordinal: int
     created_ms: int
     records: list[Record] = field(default_factory=list)
+    #: whatever the sender wants to see again with what became of each record, in their order
+    tags: list[object] = field(default_factory=list)
     #: before compression, and never less than it turns out to be
     size_bytes: int = HEADER_BYTES
     base_sequence: int = NO_SEQUENCE

@@ -9,6 +9,7 @@ from leaselog.model import ErrorCode
 __all__ = [
     "BrokerError",
     "ClientError",
+    "ConfigError",
     "ConnectionLost",
     "RequestTimedOut",
     "Unreachable",
@@ -52,6 +53,10 @@ class ClientError(Exception):
     """Base of everything the client raises for reasons outside this process."""
 
     is_retriable = False
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be: the message names the key."""
 
 
 class Unreachable(ClientError):

@@ -31,7 +31,7 @@ from leaselog.wire.messages.produce import (
 from leaselog.wire.record_batch import NO_PRODUCER_EPOCH, NO_PRODUCER_ID
 from leaselog.wire.records import Record, RecordHeader, build_batch
 
-__all__ = ["Delivered", "Producer", "ProducerSettings"]
+__all__ = ["BatchProducer", "Delivered", "ProducerSettings"]
 
 ACKS_ALL = -1
 #: the broker and the producer disagree about sequences: only a new epoch helps
@@ -66,10 +66,12 @@ class Delivered:
     base_offset: int
     records: Sequence[Record]
     error: ClientError | None = None
+    #: of its records, if they were handed over with any
+    tags: Sequence[object] = ()
 
 
-class Producer:
-    """Use as ``async with Producer(cluster) as producer``; leaving it waits for what was sent.
+class BatchProducer:
+    """Use as ``async with BatchProducer(cluster) as producer``; leaving it waits for what was sent.
 
     ``on_delivered`` is told of every batch, in the loop's thread; it must not raise.
     """
@@ -80,11 +82,13 @@ class Producer:
         settings: ProducerSettings | None = None,
         *,
         on_delivered: Callable[[Delivered], None] | None = None,
+        on_failed: Callable[[BaseException], None] | None = None,
         chance: Random | None = None,
     ) -> None:
         self._cluster = cluster
         self._settings = settings or ProducerSettings()
         self._on_delivered = on_delivered
+        self._on_failed = on_failed
         limits = self._settings.limits
         self._batches = Accumulator(limits, numbered=self._settings.is_idempotent)
         self._partitioner = Partitioner(limits.batch_bytes, chance or Random())
@@ -102,9 +106,8 @@ class Producer:
         self._failure: BaseException | None = None
         self._sender: asyncio.Task[None] | None = None
 
-    async def __aenter__(self) -> Producer:
-        self._sender = asyncio.create_task(self._send_batches(), name="producer")
-        self._sender.add_done_callback(self._finished)
+    async def __aenter__(self) -> BatchProducer:
+        self.start()
         return self
 
     async def __aexit__(
@@ -114,7 +117,12 @@ class Producer:
             if error is None:
                 await self.flush()
         finally:
-            await self._stop()
+            await self.stop()
+
+    def start(self) -> None:
+        """Begin to send, in this loop; `stop` when done."""
+        self._sender = asyncio.create_task(self._send_batches(), name="producer")
+        self._sender.add_done_callback(self._finished)
 
     async def send(
         self,
@@ -125,6 +133,7 @@ class Producer:
         headers: Sequence[RecordHeader] = (),
         partition: int | None = None,
         timestamp_ms: int | None = None,
+        tag: object = None,
     ) -> None:
         """Hand a record over. Waits for metadata and for room, not for its delivery.
 
@@ -149,6 +158,8 @@ class Producer:
         if self._failure is not None:
             raise self._failure
         batch = self._batches.append(TopicPartition(topic, partition), record, size_bytes, _now_ms())
+        if tag is not None:
+            batch.tags.append(tag)
         if len(batch.records) == 1 or batch.size_bytes >= self._settings.limits.batch_bytes:
             self._wake.set()
 
@@ -164,7 +175,13 @@ class Producer:
         if self._failure is not None and not self._batches.is_empty:
             raise self._failure
 
-    async def _stop(self) -> None:
+    def hurry(self, change: int) -> None:
+        """With 1 batches go out without lingering, until as many calls with -1."""
+        self._flushing += change
+        self._wake.set()
+
+    async def stop(self) -> None:
+        """What has not been delivered by now is forgotten."""
         tasks = [*self._requests, *([self._sender] if self._sender else [])]
         for task in tasks:
             task.cancel()
@@ -192,24 +209,24 @@ class Producer:
             now_ms = _now_ms()
             for batch in self._batches.expired(now_ms):
                 late = RequestTimedOut(f"{batch.where}: not delivered in {now_ms - batch.created_ms} ms")
-                self._tell(Delivered(batch.where, -1, batch.records, late))
+                self._tell(Delivered(batch.where, -1, batch.records, late, batch.tags))
             try:
                 await self._renew_identity()
                 await self._renew_leaders()
             except ClientError as failed:
                 if not failed.is_retriable:
-                    self._failure = failed
-                    self._announce()
+                    self._fail(failed)
                     return
                 await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
                 continue
-            self._dispatch(now_ms)
-            await self._wait_work()
+            dispatched_ms = _now_ms()  # looking up the leaders took its time
+            self._dispatch(dispatched_ms)
+            await self._wait_work(dispatched_ms)
 
-    async def _wait_work(self) -> None:
-        now_ms = _now_ms()
-        due_ms = self._batches.next_ready_ms(now_ms)
-        timeout = None if due_ms is None else max(due_ms - now_ms, 1) / 1000
+    async def _wait_work(self, dispatched_ms: int) -> None:
+        """Returns when something happened, or a batch is due that was not at ``dispatched_ms``."""
+        due_ms = self._batches.next_ready_ms(dispatched_ms)
+        timeout = None if due_ms is None else max(due_ms - _now_ms(), 1) / 1000
         try:
             async with asyncio.timeout(timeout):
                 await self._wake.wait()
@@ -274,8 +291,7 @@ class Producer:
         """A task that broke instead of ending leaves batches unsettled: say so rather than wait for ever."""
         self._requests.discard(task)
         if not task.cancelled() and (broken := task.exception()) is not None:
-            self._failure = self._failure or broken
-            self._announce()
+            self._fail(broken)
 
     def _leader(self, where: TopicPartition) -> int | None:
         info = self._topics.get(where.topic)
@@ -358,7 +374,7 @@ class Producer:
         code = answer.error_code
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._batches.settle(batch, written=True)
-            self._tell(Delivered(batch.where, answer.base_offset, batch.records))
+            self._tell(Delivered(batch.where, answer.base_offset, batch.records, tags=batch.tags))
         elif code in _LOST_COUNT and self._settings.is_idempotent:
             if self._batches.is_oldest(batch):
                 self._batches.ask_renumbering()
@@ -379,13 +395,20 @@ class Producer:
 
     def _give_up(self, batch: Batch, error: ClientError) -> None:
         self._batches.settle(batch, written=False)
-        self._tell(Delivered(batch.where, -1, batch.records, error))
+        self._tell(Delivered(batch.where, -1, batch.records, error, batch.tags))
         if isinstance(error, UnsupportedVersion):
-            self._failure = error
+            self._fail(error)
 
     def _tell(self, delivered: Delivered) -> None:
         if self._on_delivered is not None:
             self._on_delivered(delivered)
+        self._announce()
+
+    def _fail(self, why: BaseException) -> None:
+        """Nothing can be sent any more, and what waits will not be."""
+        self._failure = self._failure or why
+        if self._on_failed is not None:
+            self._on_failed(why)
         self._announce()
 
     def _announce(self) -> None:

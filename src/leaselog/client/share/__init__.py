@@ -7,7 +7,6 @@ from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.deserializers import Deserializer, as_bytes, as_json, as_string
 from leaselog.client.share.errors import (
     ConcurrentAccess,
-    ConfigError,
     IllegalState,
     RecordDeserializationError,
     Transient,
@@ -22,7 +21,6 @@ __all__ = [
     "AsyncShareConsumer",
     "CommitResults",
     "ConcurrentAccess",
-    "ConfigError",
     "Deserializer",
     "IllegalState",
     "MetricName",

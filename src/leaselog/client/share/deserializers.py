@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from leaselog.client.share.errors import ConfigError
+from leaselog.client.errors import ConfigError
 
 __all__ = ["Deserializer", "as_bytes", "as_json", "as_string", "deserializer_of"]
 

@@ -6,7 +6,6 @@ from leaselog.client.errors import ClientError
 
 __all__ = [
     "ConcurrentAccess",
-    "ConfigError",
     "IllegalState",
     "RecordDeserializationError",
     "Transient",
@@ -20,10 +19,6 @@ class IllegalState(RuntimeError):
 
 class ConcurrentAccess(IllegalState):
     """Two threads, or two tasks, use one consumer at once. Only ``wakeup`` may be called from anywhere."""
-
-
-class ConfigError(ValueError):
-    """A configuration that cannot be: the message names the key."""
 
 
 class WakeupError(Exception):

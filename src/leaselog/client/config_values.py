@@ -1,0 +1,83 @@
+"""Kafka's configuration as users spell it: dots or underscores, text or values; each read and checked by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar
+
+from leaselog.client.errors import ConfigError
+from leaselog.client.topology import parse_bootstrap
+
+__all__ = ["INT_MAX", "LONG_MAX", "ConfigValues"]
+
+T = TypeVar("T")
+
+INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+#: they configure protocols that `security.protocol` does not allow yet
+_SECURITY_PREFIXES = ("sasl.", "ssl.")
+
+
+class ConfigValues:
+    """What was given, by Kafka's names; later mappings win, and None is as not given. All raise ``ConfigError``."""
+
+    def __init__(self, *given: Mapping[str, object] | None) -> None:
+        self._values = dict[str, object]()
+        for some in given:
+            for name, value in (some or {}).items():
+                if value is not None:
+                    self._values[name.replace("_", ".")] = value
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
+
+    def refuse_unknown(self, known: Iterable[str], whose: str) -> None:
+        """A name that nobody knows is a mistyped one."""
+        names = frozenset(known)
+        for key in self._values:
+            if key not in names and not key.startswith(_SECURITY_PREFIXES):
+                near = get_close_matches(key, names, 1)
+                raise ConfigError(f"{key} is not a {whose} configuration" + (f"; {near[0]}?" if near else ""))
+        protocol = self.text("security.protocol", "PLAINTEXT")
+        if protocol.upper() != "PLAINTEXT":
+            raise ConfigError(f"security.protocol={protocol} is not supported, only PLAINTEXT")
+
+    def value(self, key: str, default: object) -> object:
+        return self._values.get(key, default)
+
+    def text(self, key: str, default: str = "") -> str:
+        return str(self._values.get(key) or default)
+
+    def bootstrap_servers(self) -> str:
+        given = self._values.get("bootstrap.servers", "")
+        text = ",".join(map(str, given)) if isinstance(given, (list, tuple)) else str(given)
+        try:
+            parse_bootstrap(text)
+        except ValueError as wrong:
+            raise ConfigError(f"bootstrap.servers={text}: {wrong}") from None
+        return text
+
+    def choice(self, key: str, choices: Mapping[str, T], default: str) -> T:
+        text = str(self._values.get(key, default))
+        if text.lower() not in choices:
+            raise ConfigError(f"{key}={text}: expected one of {', '.join(choices)}")
+        return choices[text.lower()]
+
+    def number(self, key: str, default: int, least: int = 0, most: int = INT_MAX) -> int:
+        given: Any = self._values.get(key, default)
+        try:
+            if isinstance(given, (bool, float)):
+                raise ValueError
+            number = int(str(given))
+        except ValueError:
+            raise ConfigError(f"{key}={given}: expected a whole number") from None
+        if not least <= number <= most:
+            raise ConfigError(f"{key}={number}: expected {least} to {most}")
+        return number
+
+    def truth(self, key: str, default: bool) -> bool:
+        text = str(self._values.get(key, default)).lower()
+        if text not in ("true", "false"):
+            raise ConfigError(f"{key}={self._values[key]}: expected true or false")
+        return text == "true"
