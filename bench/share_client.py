@@ -1,0 +1,172 @@
+"""Records a second through one share consumer: ours, asyncio and blocking, beside confluent-kafka's on the same broker.
+
+    .venv/bin/python bench/share_client.py                     1 KB records, implicit and explicit, three rounds
+    .venv/bin/python bench/share_client.py --rows async/explicit confluent/explicit
+    .venv/bin/python bench/share_client.py --profile async/implicit
+
+Each round runs every row once, each on a group of its own over the same records, so that a slow minute of the machine
+hits all rows. Implicit: poll again and what came before is accepted. Explicit: every record is acknowledged by a call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import cProfile
+import pstats
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+
+from confluent_kafka import Producer
+from confluent_kafka import ShareConsumer as ConfluentShareConsumer
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewTopic,
+    ResourceType,
+)
+from throughput import broker
+
+from leaselog.client import AsyncShareConsumer, ShareConsumer
+
+TOPIC = "records"
+VALUE = b"x" * 1024
+FIRST_RECORD_PATIENCE_S = 30.0
+
+
+def prepare(address: str, records: int) -> None:
+    admin = AdminClient({"bootstrap.servers": address})
+    for made in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
+        made.result(30)
+    producer = Producer({"bootstrap.servers": address, "acks": "all", "linger.ms": 20, "batch.size": 100_000})
+    for number in range(records):
+        producer.produce(TOPIC, VALUE)
+        if number % 50_000 == 49_999:
+            producer.flush()
+    assert producer.flush(60) == 0, "records were not produced"
+
+
+def begin_group(address: str, group: str) -> None:
+    """It begins with the first record, and may have in flight what a prefetching consumer wants."""
+    wishes = {"share.auto.offset.reset": "earliest"}
+    entries = [
+        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in wishes.items()
+    ]
+    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
+    admin = AdminClient({"bootstrap.servers": address})
+    for done in admin.incremental_alter_configs([resource]).values():
+        done.result(30)
+
+
+def confluent(address: str, group: str, records: int, *, explicit: bool) -> float:
+    consumer = ConfluentShareConsumer(
+        {"bootstrap.servers": address, "group.id": group, "log_level": 2,
+         "share.acknowledgement.mode": "explicit" if explicit else "implicit"}
+    )  # fmt: skip
+    consumer.subscribe([TOPIC])
+    seen, began, patience = 0, 0.0, time.monotonic() + FIRST_RECORD_PATIENCE_S
+    while seen < records:
+        assert time.monotonic() < patience, f"{seen} of {records}"
+        for message in consumer.poll(timeout=1.0):
+            assert message.error() is None, message.error()
+            began = began or time.monotonic()
+            patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+            seen += len(message.value()) == len(VALUE)
+            if explicit:
+                consumer.acknowledge(message)
+    elapsed = time.monotonic() - began
+    consumer.close()
+    return seen / elapsed
+
+
+def blocking(address: str, group: str, records: int, *, explicit: bool) -> float:
+    mode = "explicit" if explicit else "implicit"
+    with ShareConsumer(
+        bootstrap_servers=address, group_id=group, share_acknowledgement_mode=mode
+    ) as consumer:
+        consumer.subscribe([TOPIC])
+        seen, began, patience = 0, 0.0, time.monotonic() + FIRST_RECORD_PATIENCE_S
+        while seen < records:
+            assert time.monotonic() < patience, f"{seen} of {records}"
+            for record in consumer.poll(1.0):
+                began = began or time.monotonic()
+                patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+                seen += len(record.value) == len(VALUE)
+                if explicit:
+                    consumer.acknowledge(record)
+        return seen / (time.monotonic() - began)
+
+
+async def _asyncio(address: str, group: str, records: int, *, explicit: bool) -> float:
+    mode = "explicit" if explicit else "implicit"
+    async with AsyncShareConsumer(
+        bootstrap_servers=address, group_id=group, share_acknowledgement_mode=mode
+    ) as consumer:
+        consumer.subscribe([TOPIC])
+        seen, began, patience = 0, 0.0, time.monotonic() + FIRST_RECORD_PATIENCE_S
+        while seen < records:
+            assert time.monotonic() < patience, f"{seen} of {records}"
+            for record in await consumer.poll(1.0):
+                began = began or time.monotonic()
+                patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+                seen += len(record.value) == len(VALUE)
+                if explicit:
+                    consumer.acknowledge(record)
+        return seen / (time.monotonic() - began)
+
+
+def with_asyncio(address: str, group: str, records: int, *, explicit: bool) -> float:
+    return asyncio.run(_asyncio(address, group, records, explicit=explicit))
+
+
+KINDS: dict[str, Callable[..., float]] = {
+    "confluent": confluent,
+    "async": with_asyncio,
+    "blocking": blocking,
+}
+ROWS = [f"{kind}/{mode}" for mode in ("implicit", "explicit") for kind in KINDS]
+
+
+def measure(address: str, row: str, number: int, records: int) -> float:
+    kind, _, mode = row.partition("/")
+    group = f"{kind}-{mode}-{number}"
+    begin_group(address, group)
+    return KINDS[kind](address, group, records, explicit=mode == "explicit")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--records", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rows", nargs="+", choices=ROWS, default=ROWS)
+    parser.add_argument("--durability", default="fsync")
+    parser.add_argument("--address", help="a broker that runs already")
+    parser.add_argument("--profile", choices=ROWS, help="run this row once under the profiler")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home, broker(args.durability, home) as (own, _):
+        address = args.address or own
+        prepare(address, args.records)
+        if args.profile:
+            with cProfile.Profile() as profile:
+                measure(address, args.profile, 0, args.records)
+            pstats.Stats(profile).sort_stats("tottime").print_stats(40)
+            return
+        rates: dict[str, list[float]] = {row: [] for row in args.rows}
+        for number in range(args.rounds):
+            for row in args.rows:
+                rates[row].append(measure(address, row, number, args.records))
+    for row, seen in rates.items():
+        _, _, mode = row.partition("/")
+        beside = rates.get(f"confluent/{mode}")
+        ratio = f"  {statistics.median(seen) / statistics.median(beside):5.2f}x" if beside else ""
+        print(f"{row:20s} {statistics.median(seen):10,.0f} records/s{ratio}")
+
+
+if __name__ == "__main__":
+    main()
