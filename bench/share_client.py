@@ -131,11 +131,14 @@ KINDS: dict[str, Callable[..., float]] = {
 ROWS = [f"{kind}/{mode}" for mode in ("implicit", "explicit") for kind in KINDS]
 
 
-def measure(address: str, row: str, number: int, records: int) -> float:
+def measure(address: str, row: str, number: int, records: int) -> tuple[float, float]:
+    """Records a second, and microseconds of this process's processor for one."""
     kind, _, mode = row.partition("/")
     group = f"{kind}-{mode}-{number}"
     begin_group(address, group)
-    return KINDS[kind](address, group, records, explicit=mode == "explicit")
+    used = time.process_time()
+    rate = KINDS[kind](address, group, records, explicit=mode == "explicit")
+    return rate, (time.process_time() - used) / records * 1e6
 
 
 def main() -> None:
@@ -157,15 +160,16 @@ def main() -> None:
                 measure(address, args.profile, 0, args.records)
             pstats.Stats(profile).sort_stats("tottime").print_stats(40)
             return
-        rates: dict[str, list[float]] = {row: [] for row in args.rows}
+        seen: dict[str, list[tuple[float, float]]] = {row: [] for row in args.rows}
         for number in range(args.rounds):
             for row in args.rows:
-                rates[row].append(measure(address, row, number, args.records))
-    for row, seen in rates.items():
+                seen[row].append(measure(address, row, number, args.records))
+    for row, runs in seen.items():
         _, _, mode = row.partition("/")
-        beside = rates.get(f"confluent/{mode}")
-        ratio = f"  {statistics.median(seen) / statistics.median(beside):5.2f}x" if beside else ""
-        print(f"{row:20s} {statistics.median(seen):10,.0f} records/s{ratio}")
+        rate, used = (statistics.median(column) for column in zip(*runs, strict=True))
+        beside = seen.get(f"confluent/{mode}")
+        ratio = f"  {rate / statistics.median(run[0] for run in beside):5.2f}x" if beside else ""
+        print(f"{row:20s} {rate:10,.0f} records/s  {used:6.1f} us of processor a record{ratio}")
 
 
 if __name__ == "__main__":
