@@ -18,8 +18,6 @@ from interop.test_share_group_tools import member
 
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 
-confluent_kafka = pytest.importorskip("confluent_kafka")
-
 
 @pytest.fixture
 def ours(broker: BrokerProcess, tmp_path: Path) -> Iterator[Callable[..., str]]:
@@ -110,6 +108,22 @@ def test_what_was_printed_before_a_signal_is_accepted(broker, tmp_path, fresh) -
         wait_until(lambda: printing.lines() == ["v0", "v1", "v2"], "the records")
         assert "Processed a total of 3 messages" in printing.end(signal.SIGTERM, 143)
         assert cli("console-share-consumer", *reading, "--timeout-ms", "1500") == ""
+
+
+def test_the_perf_test_counts_what_it_consumed(broker, tmp_path, fresh) -> None:
+    topic, group = create_topic(broker, fresh("topic")), fresh("group")
+    produce(broker, topic, numbered(500))
+    with closing(Cli(broker, tmp_path)) as cli:
+        cli("configs", "--alter", "--group", group, "--add-config", "share.auto.offset.reset=earliest")
+        load = ("--topic", topic, "--group", group, "--num-records", "500")
+        for mode in ("implicit", "explicit"):
+            chosen = ("--command-property", f"share.acknowledgement.mode={mode}", "--threads", "2")
+            head, numbers = cli("share-consumer-perf-test", *load, *chosen).splitlines()
+            assert head.startswith("start.time, end.time, data.consumed.in.MB, MB.sec, nMsg.sec, ")
+            assert numbers.split(", ")[5] == "500"
+            produce(broker, topic, numbered(500))
+        (described,) = cli.json("share-groups", "--describe", "--group", group)
+        assert [row["lag"] for row in described["offsets"]] == [500]
 
 
 def test_top_shows_the_lag_and_what_moves(broker, tmp_path, fresh) -> None:

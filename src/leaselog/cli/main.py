@@ -25,6 +25,7 @@ COMMANDS = {
     "console-consumer": ("console_consumer", "print the records of topics"),
     "console-share-consumer": ("console_share_consumer", "print records as a member of a share group"),
     "producer-perf-test": ("producer_perf_test", "measure producing"),
+    "share-consumer-perf-test": ("share_consumer_perf_test", "measure consuming as members of a share group"),
     "dump-log": ("dump_log", "print what is in log segments, indexes and snapshots"),
     "config-docs": ("docs", "print the reference page of every config key"),
 }
@@ -91,7 +92,7 @@ def _without_command(arguments: Sequence[str]) -> int:
         prog="leaselog",
         description="Queues for Kafka, in Python.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        epilog="commands:\n" + "\n".join(f"  {name:24}{text}" for name, (_, text) in COMMANDS.items()),
+        epilog="commands:\n" + "\n".join(f"  {name:26}{text}" for name, (_, text) in COMMANDS.items()),
     )
     parser.add_argument("--version", action="store_true", help="print the version")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
