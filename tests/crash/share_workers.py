@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -16,8 +17,9 @@ import pytest
 from interop.broker_process import CHECKOUT
 from interop.confluent_io import wait_until
 from interop.java_process import Java
-from leaselog.testing.share_history import Event, read_lines
+from leaselog.testing.share_history import Closing, Delivered, Event, read_lines
 
+WORKER = Path(__file__).with_name("share_worker.py")
 START_S, STOP_S = 60, 90
 
 
@@ -31,12 +33,13 @@ class ShareWorkers:
     directory: Path
     seed: int
     _consumers: int = 0
-    _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    #: processes that were killed, and when
+    killed: dict[str, int] = field(default_factory=dict)
 
     def start_librdkafka(self, processes: int, consumers: int) -> None:
-        worker = Path(__file__).with_name("share_worker.py")
         for number in range(processes):
-            self._start([sys.executable, str(worker)], f"librdkafka-{number}", consumers)
+            self._start([sys.executable, str(WORKER)], f"librdkafka-{number}", consumers)
 
     def start_java(self, consumers: int) -> bool:
         """False where there is no Java."""
@@ -47,6 +50,14 @@ class ShareWorkers:
         java.compile()
         self._start(java.command("interop.ShareWorker"), "java", consumers)
         return True
+
+    def replace_one(self, chance: random.Random, consumers: int) -> None:
+        """One of librdkafka's processes is killed, and another one comes in its place. A JVM would take too long."""
+        name = chance.choice(sorted(name for name in self._processes if name.startswith("librdkafka")))
+        process = self._processes.pop(name)
+        self.killed[name] = time.monotonic_ns()
+        _kill(process)
+        self._start([sys.executable, str(WORKER)], f"librdkafka-again{len(self.killed)}", consumers)
 
     def _start(self, command: list[str], name: str, consumers: int) -> None:
         self.directory.mkdir(exist_ok=True)
@@ -59,7 +70,7 @@ class ShareWorkers:
                 stderr=err,
                 env={**os.environ, "PYTHONPATH": str(CHECKOUT / "tests")},
             )
-        self._processes.append(process)
+        self._processes[name] = process
         self._consumers += consumers
 
     def wait_until_all_have_records(self) -> None:
@@ -70,11 +81,11 @@ class ShareWorkers:
 
     def stop(self) -> None:
         """All of them close their consumers; whoever would not end is ended, and that is a failure."""
-        for process in self._processes:
+        for process in self._processes.values():
             assert process.stdin is not None
             process.stdin.close()
         stuck = []
-        for process in self._processes:
+        for process in self._processes.values():
             try:
                 process.wait(STOP_S)
             except subprocess.TimeoutExpired:
@@ -83,21 +94,36 @@ class ShareWorkers:
                 process.kill()
                 process.wait()
                 stuck.append(process.args)
-        codes = [process.returncode for process in self._processes]
+        codes = [process.returncode for process in self._processes.values()]
         self._processes.clear()
         assert not stuck, f"still running {STOP_S} s after they were told to end: {stuck} {self.complaints()}"
         assert set(codes) == {0}, f"ended with {codes}: {self.complaints()}"
 
     def kill(self) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
+        for process in self._processes.values():
+            _kill(process)
         self._processes.clear()
 
     def histories(self) -> Iterator[Event]:
         for path in sorted(self.directory.glob("*.jsonl")):
+            alive: set[str] = set()
             with path.open() as lines:
-                yield from read_lines(lines)
+                for event in read_lines(lines):
+                    if isinstance(event, Delivered):
+                        alive.add(event.consumer)
+                    elif isinstance(event, Closing):
+                        alive.discard(event.consumer)
+                    yield event
+            killed_ns = self.killed.get(path.stem.rpartition("-")[0])
+            if killed_ns is not None:
+                yield from (Closing(consumer, killed_ns) for consumer in alive)
 
     def complaints(self) -> str:
         return "\n".join(path.read_text()[-8000:] for path in sorted(self.directory.glob("*.err")))
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    assert process.stdin is not None
+    process.stdin.close()

@@ -1,7 +1,8 @@
 """kill -9 under a share group at work, again and again: whatever was promised to a consumer still holds.
 
-Thirty consumers of two libraries accept, release, reject, come too late and go away, while records keep coming. Every
-call and every answer is written down, and a checker that knows nothing of brokers says whether it could have been so.
+Thirty consumers of two libraries accept, release, reject, come too late, go away and die, while records keep coming.
+Every call and every answer is written down, and a checker that knows nothing of brokers says whether it could have been
+so.
 """
 
 from __future__ import annotations
@@ -98,13 +99,16 @@ def run(broker_factory, fresh, tmp_path: Path, seed: int, deaths: int) -> str:
     starts_s: list[float] = []
     try:
         has_java = workers.start_java(10)
-        workers.start_librdkafka(5 if has_java else 6, 4 if has_java else 5)
+        consumers = 4 if has_java else 5
+        workers.start_librdkafka(5 if has_java else 6, consumers)
         storm.start()
         workers.wait_until_all_have_records()
-        for _ in range(deaths):
+        for number in range(deaths):
             time.sleep(chance.uniform(0.5, 2.5))  # the moment of death is the point of the test
             history.append(BrokerDied(time.monotonic_ns()))
             broker.kill()
+            if number % 5 == 4:
+                workers.replace_one(chance, consumers)  # consumers die, too
             began = time.monotonic()
             broker.start()
             starts_s.append(time.monotonic() - began)
@@ -124,7 +128,8 @@ def run(broker_factory, fresh, tmp_path: Path, seed: int, deaths: int) -> str:
     for what in ("accept answered", "release answered", "reject answered", "redelivered", "closed consumers"):
         assert seen[what] > 0, (what, seen)
     starts = f"{min(starts_s):.2f} to {max(starts_s):.2f} s to start"
-    return f"{'with' if has_java else 'without'} Java, {starts}, {dict(seen)}"
+    killed = f"{len(workers.killed)} times {consumers} consumers killed"
+    return f"{'with' if has_java else 'without'} Java, {starts}, {killed}, {dict(seen)}"
 
 
 def produced(storm: Storm) -> Iterator[Event]:
@@ -170,14 +175,13 @@ def log_ends(broker: BrokerProcess, topic: str) -> dict[int, int]:
 
 def out_of_deliveries(broker: BrokerProcess, group: str) -> set[Place]:
     """Nothing is pruned in the time that this test takes, so the state topic still tells of all of them."""
-    return {
-        Place(fact.key.partition, offset)
-        for fact in share_facts(broker, group)
-        if not isinstance(fact, ShareDropped)
-        for low, high, kind, count in fact.batches
-        if (kind, count) == (ARCHIVED, LIMIT)
-        for offset in range(low, high)
-    }
+    found: set[Place] = set()
+    for fact in share_facts(broker, group):
+        for low, high, kind, count in () if isinstance(fact, ShareDropped) else fact.batches:
+            assert count <= LIMIT, f"{low} to {high} was delivered {count} times"
+            if (kind, count) == (ARCHIVED, LIMIT):
+                found.update(Place(fact.key.partition, offset) for offset in range(low, high))
+    return found
 
 
 def compare_with_state(broker: BrokerProcess, group: str, topic: str, ends: dict[int, int]) -> None:
