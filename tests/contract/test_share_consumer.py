@@ -170,8 +170,8 @@ def test_commit_async_is_heard_of_in_the_callback(make: Make) -> None:
     consumer.set_acknowledgement_commit_callback(lambda done, error: heard.append((done, error)))
     first, second, third = consumer.poll(WAIT_S)
     consumer.acknowledge(first)
-    consumer.acknowledge(second, REJECT)
-    consumer.acknowledge(TOPIC, 0, third.offset, RELEASE)
+    consumer.acknowledge(second, type=REJECT)
+    consumer.acknowledge(TOPIC, 0, third.offset, type=RELEASE)
     consumer.commit_async()
     assert heard == []
     (third,) = consumer.poll(WAIT_S)

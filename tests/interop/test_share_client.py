@@ -457,6 +457,31 @@ def test_the_snippets_of_the_guide_work(
         assert [(record.value, record.delivery_count) for record in records] == [(b"the last one", 2)]
 
 
+def test_the_worker_of_the_readme_works(
+    broker_factory: Callable[[], BrokerProcess], capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker = broker_factory()
+    create_topic(broker, "first-steps")
+    set_group(broker, "workers")
+    produce(broker, "first-steps", [Sent(value=b"hello")])
+    snippets = re.findall(r"```python\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
+    (snippet,) = [snippet for snippet in snippets if "ShareConsumer" in snippet]
+    names: dict[str, Any] = {}
+    worker = threading.Thread(
+        target=lambda: exec(snippet.replace("127.0.0.1:9092", broker.address), names), daemon=True
+    )
+    worker.start()
+    shown = ""
+    deadline = time.monotonic() + WAIT_S
+    while "b'hello'" not in shown and time.monotonic() < deadline:
+        time.sleep(0.1)
+        shown += capsys.readouterr().out
+    names["worker"].wakeup()
+    worker.join(WAIT_S)
+    assert not worker.is_alive()
+    assert shown == "b'hello'\n"
+
+
 def test_closing_does_not_hang_when_the_broker_is_gone(broker_factory, fresh, make) -> None:
     broker = broker_factory(SHORT_LOCKS)
     topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))

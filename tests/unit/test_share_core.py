@@ -11,7 +11,7 @@ from share_cluster_model import LOCK_MS, TOPIC, ModelCluster
 from leaselog.client.errors import BrokerError, ConnectionLost, RequestTimedOut
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
-from leaselog.client.share.core import Acknowledged, NodeAsk, ShareCore, Step
+from leaselog.client.share.core import RIDE_MS, Acknowledged, NodeAsk, ShareCore, Step
 from leaselog.client.share.deserializers import as_json
 from leaselog.client.share.errors import IllegalState, RecordDeserializationError
 from leaselog.client.share.record import ShareRecord
@@ -109,7 +109,7 @@ def test_offsets_lent_without_a_record_are_acknowledged_as_gaps_by_themselves() 
     player = subscribed(produced=0)
     player.cluster.produce([b"a", None, b"c", None, None, None, None])
     assert offsets(player.poll()) == [0, 2]
-    player.play()
+    player.pass_ms(RIDE_MS)
     assert player.cluster.ended() == dict.fromkeys([1, 3, 4, 5, 6], 0)
     assert player.core.take_completed() == []  # they are not the application's
 
@@ -181,6 +181,30 @@ def test_acknowledgements_ride_on_the_next_fetch() -> None:
     assert player.requests(ShareAcknowledgeRequest) == []
 
 
+def test_acknowledgements_that_no_fetch_takes_along_go_by_themselves_soon() -> None:
+    player = subscribed(produced=10, max_poll_records=5, share_acknowledgement_mode="implicit")
+    player.poll()
+    player.core.want_records(0, 5)
+    player.play()  # the next five are here already
+    player.poll()
+    assert player.cluster.ended() == {}
+    player.pass_ms(RIDE_MS)
+    assert player.cluster.ended() == dict.fromkeys(range(5), ACCEPT)
+
+
+def test_fetching_ahead_waits_for_a_broker_that_is_busy() -> None:
+    player = subscribed(produced=10, max_poll_records=5)
+    for record in player.poll():
+        player.core.acknowledge(record, ACCEPT)
+    player.core.commit(player.now_ms, 1_000)
+    (commit,) = player.core.step(player.now_ms)
+    player.core.want_records(0, 5)
+    assert player.core.step(player.now_ms) == []
+    player.core.heard(commit, player.cluster.answer(commit, player.now_ms), player.now_ms)
+    player.play()
+    assert player.cluster.held() == [5, 6, 7, 8, 9]
+
+
 def test_a_commit_does_not_wait_for_a_fetch() -> None:
     player = subscribed(produced=2)
     for record in player.poll():
@@ -229,7 +253,7 @@ def test_records_nobody_acknowledged_are_presented_again_where_that_is_asked_for
     first, second, third = player.poll()
     player.core.acknowledge(first, ACCEPT)
     assert player.poll() == [second, third]
-    player.play()
+    player.pass_ms(RIDE_MS)
     assert player.cluster.ended() == {0: ACCEPT}
 
 
@@ -506,7 +530,7 @@ def test_corrupt_bytes_are_told_and_rejected() -> None:
         player.core.acknowledge_offset(TOPIC, 0, offset, ACCEPT)
     with pytest.raises(BrokerError, match="CORRUPT_MESSAGE"):
         player.poll()
-    player.play()
+    player.pass_ms(RIDE_MS)
     assert player.cluster.ended() == {
         **dict.fromkeys(range(5), ACCEPT),
         **dict.fromkeys(range(5, 10), REJECT),

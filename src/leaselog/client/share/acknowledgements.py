@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leaselog.client.errors import ClientError
 from leaselog.model import TopicId, TopicPartition
+
+if TYPE_CHECKING:
+    from leaselog.client.share.record import ShareRecord
 
 __all__ = [
     "GAP",
     "AcknowledgeType",
     "Bundle",
     "Commit",
+    "Held",
     "Lease",
     "SessionLife",
     "TopicIdPartition",
@@ -65,6 +69,14 @@ class SessionLife:
 
 
 @dataclass(slots=True, eq=False)
+class Held:
+    """What an application holds of one partition; offsets in ``said`` are in ``open``."""
+
+    open: dict[int, ShareRecord[Any, Any]] = field(default_factory=dict)
+    said: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(slots=True, eq=False)
 class Lease:
     where: TopicIdPartition
     #: acknowledgements go to the broker that lent the records, whoever leads now
@@ -78,6 +90,8 @@ class Lease:
     is_renewing: bool = False
     #: the broker has not refused to renew it
     is_renewable: bool = True
+    #: where its records are held once they are delivered
+    held: Held | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -113,6 +127,8 @@ class Bundle:
     commit: Commit | None = None
     #: goes out at once instead of riding on the next fetch
     is_urgent: bool = False
+    #: until when it waits for a fetch to ride on
+    rides_until_ms: int = 0
     #: the application said it, and wants to hear what became of it
     is_visible: bool = True
     #: failed in company: is tried without, so that one stale lease harms itself only

@@ -18,7 +18,7 @@ from leaselog.client.share.record import ShareRecord
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
-from leaselog.wire.records import Record, read_records
+from leaselog.wire.records import read_records
 
 __all__ = ["Acquired", "Decoding", "LentRange", "Taken", "lent_ranges"]
 
@@ -31,6 +31,10 @@ class Decoding:
     key: Deserializer[Any]
     value: Deserializer[Any]
     check_crcs: bool = True
+
+    @property
+    def is_plain(self) -> bool:
+        return self.key is as_bytes and self.value is as_bytes
 
 
 @dataclass(slots=True)
@@ -113,25 +117,50 @@ class Acquired:
         self._settle(end, GAP, taken)
 
     def _take_records(self, header: BatchHeader, decoding: Decoding, taken: Taken) -> None:
-        ranges, lease = self._ranges, self.lease
-        for record in read_records(self._data, header, self._position):
-            offset = record.offset
-            if offset < self._next:
-                continue
-            if offset > self._next:
-                self._settle(offset, GAP, taken)
-                if self.is_empty:
-                    return
-                if offset < self._next:
-                    continue
-            _, end, delivery_count = ranges[self._at]
-            taken.records.append(_deliver(lease, header, record, delivery_count, decoding))
-            if offset + 1 < end:
-                self._next = offset + 1
-            else:
-                self._advance()
-                if self.is_empty:
-                    return
+        ranges, lease, records = self._ranges, self.lease, taken.records
+        timestamp_type, leader_epoch = header.timestamp_type, header.leader_epoch
+        _, end, delivery_count = ranges[self._at]
+        # The hot loop: what it needs of a batch is looked up before it, and attributes are written after it.
+        next_offset = self._next
+        try:
+            for key, value, headers, timestamp_ms, offset in read_records(self._data, header, self._position):
+                if offset != next_offset:
+                    if offset < next_offset:
+                        continue
+                    self._next = next_offset
+                    self._settle(offset, GAP, taken)
+                    if self.is_empty:
+                        return
+                    next_offset = self._next
+                    _, end, delivery_count = ranges[self._at]
+                    if offset < next_offset:
+                        continue
+                made = (key, value, None) if decoding.is_plain else _made(decoding, key, value, lease, offset)
+                records.append(
+                    ShareRecord(
+                        lease,
+                        offset,
+                        delivery_count,
+                        made[0],
+                        made[1],
+                        key,
+                        value,
+                        headers,
+                        timestamp_ms,
+                        timestamp_type,
+                        leader_epoch,
+                        made[2],
+                    )
+                )
+                next_offset = offset + 1
+                if next_offset == end:
+                    self._advance()
+                    if self.is_empty:
+                        return
+                    next_offset = self._next
+                    _, end, delivery_count = ranges[self._at]
+        finally:
+            self._next = next_offset
 
     def _settle(self, before: int, kind: int, taken: Taken) -> None:
         """Everything lent below ``before`` that has not been handed out gets this type."""
@@ -150,39 +179,19 @@ class Acquired:
             self._next = self._ranges[self._at][0]
 
 
-def _deliver(
-    lease: Lease, header: BatchHeader, record: Record, delivery_count: int, decoding: Decoding
-) -> ShareRecord[Any, Any]:
-    key, value, error = record.key, record.value, None
-    made_key: Any = key
-    made_value: Any = value
-    if key is not None and decoding.key is not as_bytes:
-        made_key, error = _made("key", decoding.key, key, lease, record.offset)
-    if error is None and value is not None and decoding.value is not as_bytes:
-        made_value, error = _made("value", decoding.value, value, lease, record.offset)
-    return ShareRecord(
-        lease,
-        record.offset,
-        delivery_count,
-        made_key,
-        made_value,
-        key,
-        value,
-        record.headers,
-        record.timestamp_ms,
-        header.timestamp_type,
-        header.leader_epoch,
-        error,
-    )
-
-
 def _made(
-    part: str, make: Deserializer[Any], data: bytes, lease: Lease, offset: int
-) -> tuple[Any, RecordDeserializationError | None]:
+    decoding: Decoding, key: bytes | None, value: bytes | None, lease: Lease, offset: int
+) -> tuple[Any, Any, RecordDeserializationError | None]:
+    part, made_key, made_value = "key", None, None
     try:
-        return make(data), None
+        if key is not None:
+            made_key = decoding.key(key)
+        part = "value"
+        if value is not None:
+            made_value = decoding.value(value)
     except Exception as refused:  # noqa: BLE001 - whatever a deserialiser raises is about this record
-        return None, RecordDeserializationError(part, str(lease.where), offset, refused)
+        return made_key, None, RecordDeserializationError(part, str(lease.where), offset, refused)
+    return made_key, made_value, None
 
 
 def lent_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[LentRange]:

@@ -194,20 +194,22 @@ class AsyncShareConsumer(Generic[K, V]):
             self.pump()
 
     @overload
-    def acknowledge(self, record: ShareRecord[K, V], type: AcknowledgeType = ..., /) -> None: ...
+    def acknowledge(self, record: ShareRecord[K, V], /, type: AcknowledgeType = ...) -> None: ...
 
     @overload
     def acknowledge(
-        self, topic: str, partition: int, offset: int, type: AcknowledgeType = ..., /
+        self, topic: str, partition: int, offset: int, /, type: AcknowledgeType = ...
     ) -> None: ...
 
-    def acknowledge(self, record: Any, *more: Any) -> None:
+    def acknowledge(self, record: Any, /, *more: Any, type: AcknowledgeType | None = None) -> None:
         """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
 
         It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
         ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
         """
         self._check_open()
+        if type is not None:
+            more = (*more, type)
         if isinstance(record, str):
             partition, offset, *kinds = more
             self.core.acknowledge_offset(record, partition, offset, *(kinds or [AcknowledgeType.ACCEPT]))
@@ -315,6 +317,7 @@ class AsyncShareConsumer(Generic[K, V]):
         )
         with self._in_use("run"):
             await worker.run()
+            self._woken = False  # it was asked to end more than once
 
     async def give_back(self, timeout_s: float) -> None:
         """End the share sessions: what was said is said, the rest goes back. The membership stays."""

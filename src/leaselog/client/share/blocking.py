@@ -86,6 +86,7 @@ class ShareConsumer(Generic[K, V]):
 
     def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
         self._consumer = _Driven(config, **more)
+        self._acknowledge = self._consumer.core.acknowledge
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._in_use = threading.Lock()
@@ -152,21 +153,35 @@ class ShareConsumer(Generic[K, V]):
         self._left_over = records
 
     @overload
-    def acknowledge(self, record: ShareRecord[K, V], type: AcknowledgeType = ..., /) -> None: ...
+    def acknowledge(self, record: ShareRecord[K, V], /, type: AcknowledgeType = ...) -> None: ...
 
     @overload
     def acknowledge(
-        self, topic: str, partition: int, offset: int, type: AcknowledgeType = ..., /
+        self, topic: str, partition: int, offset: int, /, type: AcknowledgeType = ...
     ) -> None: ...
 
-    def acknowledge(self, record: Any, *more: Any) -> None:
+    def acknowledge(self, record: Any, /, *more: Any, type: AcknowledgeType | None = None) -> None:
         """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
 
         It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
         ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
         """
-        with self._use("acknowledge"):
-            self._consumer.acknowledge(record, *more)
+        if type is not None:
+            more = (*more, type)
+        # Said of every record, so it goes the short way: `_use` written out, and no detour over the loop.
+        if self._in_callback or not self._in_use.acquire(blocking=False):
+            with self._use("acknowledge"):  # which knows how to refuse
+                self._consumer.acknowledge(record, *more)
+            return
+        try:
+            if self._closed:
+                raise IllegalState("This consumer has already been closed.")
+            if isinstance(record, str):
+                self._consumer.acknowledge(record, *more)
+            else:
+                self._acknowledge(record, *more)
+        finally:
+            self._in_use.release()
 
     # commits
 

@@ -35,7 +35,7 @@ from leaselog.wire.messages.share_group_heartbeat import (
 )
 from leaselog.wire.schema import Message
 
-__all__ = ["Acknowledged", "CoordinatorAsk", "MetadataAsk", "ShareCore", "Step"]
+__all__ = ["RIDE_MS", "Acknowledged", "CoordinatorAsk", "MetadataAsk", "ShareCore", "Step"]
 
 AnyRecord = ShareRecord[Any, Any]
 
@@ -55,6 +55,8 @@ _RENEW_AT = 1 / 2
 #: polls further apart than this part of the lock mean slow work: nothing is fetched ahead of it
 _PREFETCH_BELOW = 1 / 4
 _FIRST_LOCK_GUESS_MS = 30_000
+#: what nobody waits for may wait for a fetch this long; short against any lock, long against a round trip
+RIDE_MS = 50
 MAX_ERRORS = 16
 
 
@@ -211,7 +213,9 @@ class ShareCore:
             lease.delivered_ms = now_ms
             records += taken.records
             if taken.settled:
-                self._send(Bundle(lease, taken.settled, self._deadline(now_ms), is_visible=False))
+                gaps = Bundle(lease, taken.settled, self._deadline(now_ms), is_visible=False)
+                gaps.rides_until_ms = now_ms + RIDE_MS
+                self._send(gaps)
             if taken.error is not None:
                 self._errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{lease.where}: {taken.error}"))
             if acquired.is_empty:
@@ -246,8 +250,10 @@ class ShareCore:
         if slow is not None and slow < lock_ms * _PREFETCH_BELOW:
             self.want_records(0, self._config.max_poll_records)
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType) -> None:
-        self.holdings.acknowledge(record, self._check_kind(kind))
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+        if not self._config.is_explicit or kind.__class__ is not AcknowledgeType:
+            kind = self._check_kind(kind)
+        self.holdings.acknowledge(record, kind)
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
         self.holdings.acknowledge_offset(topic, partition, offset, self._check_kind(kind))
@@ -327,8 +333,7 @@ class ShareCore:
             times.append(self._refresh_at_ms)
         for node in self._nodes.values():
             if node.outbox and node.under_way is None:
-                earliest_ms = min(bundle.not_before_ms for bundle in node.outbox)
-                times.append(max(node.not_before_ms, earliest_ms))
+                times.append(_speaks_at_ms(node))
             if self._fetch_wait_ms is not None and node.not_before_ms > now_ms:
                 times.append(node.not_before_ms)
             times += [bundle.deadline_ms for bundle in node.outbox]
@@ -362,8 +367,8 @@ class ShareCore:
     def _ask_of(self, node: NodeSession, may_fetch: bool, now_ms: int) -> NodeAsk | None:
         if node.under_way is not None or now_ms < node.not_before_ms:
             return None
-        speaks = any(bundle.is_urgent or bundle.renews for bundle in node.outbox)
-        if may_fetch and not speaks:
+        must_speak = any(bundle.is_urgent or bundle.renews for bundle in node.outbox)
+        if may_fetch and not must_speak:
             wish = FetchWish(
                 max_wait_ms=self._fetch_wait_ms or 0,
                 min_bytes=self._config.fetch_min_bytes,
@@ -372,20 +377,22 @@ class ShareCore:
                 acquire_mode=self._config.acquire_mode,
             )
             return node.fetch(self._wanted.get(node.node_id, ()), wish, now_ms)
-        return node.acknowledge(now_ms) if node.outbox else None
+        if node.outbox and now_ms >= _speaks_at_ms(node):
+            return node.acknowledge(now_ms)
+        return None
 
     def _choose_fetch_nodes(self, now_ms: int) -> set[int]:
         """Brokers to fetch from now: all that lead something, or in record_limit mode one after the other."""
         wait_ms = self._fetch_wait_ms
         if wait_ms is None or self.is_closing or self.holdings.is_renewing:
             return set()
-        if wait_ms == 0:
-            self._fetch_wait_ms = None  # asked for once; a poll that waits asks again each time it looks
         for node_id in self._wanted:
             if node_id not in self._nodes:
                 self._nodes[node_id] = NodeSession(node_id, self._config.group_id, self.member_id)
         buffered = {acquired.lease.node_id for acquired in self._buffer}
         ready = [n for n in sorted(self._wanted) if n not in buffered]
+        if wait_ms == 0 and not any(self._nodes[n].under_way for n in ready):
+            self._fetch_wait_ms = None  # asked for once; a poll that waits asks again each time it looks
         if self._config.acquire_mode != RECORD_LIMIT or not ready:
             return set(ready)
         under_way = [node.under_way for node in self._nodes.values()]
@@ -414,7 +421,7 @@ class ShareCore:
 
     def _queue_said(self, now_ms: int, commit: Commit | None, deadline_ms: int, *, is_urgent: bool) -> None:
         for lease, types in self.holdings.take_said():
-            bundle = Bundle(lease, types, deadline_ms, commit, is_urgent)
+            bundle = Bundle(lease, types, deadline_ms, commit, is_urgent, now_ms + RIDE_MS)
             if commit is not None:
                 commit.waiting.add(bundle)
             self.metrics.acknowledgements.record(len(types), now_ms)
@@ -673,6 +680,15 @@ class ShareCore:
             if error is not None:
                 self.metrics.acknowledgement_errors.record(len(bundle.types), now_ms)
             self._completed.append(Acknowledged(bundle.lease.where, frozenset(bundle.types), error))
+
+
+def _speaks_at_ms(node: NodeSession) -> int:
+    """When what waits to be said goes out by itself, unless a fetch takes it along before."""
+    at_ms = min(
+        max(bundle.not_before_ms, 0 if bundle.is_urgent or bundle.renews else bundle.rides_until_ms)
+        for bundle in node.outbox
+    )
+    return max(node.not_before_ms, at_ms)
 
 
 def _error(code: int, text: str | None) -> BrokerError | None:

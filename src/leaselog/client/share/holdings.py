@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Lease, TopicIdPartition
+from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Held, Lease, TopicIdPartition
 from leaselog.client.share.errors import IllegalState
 from leaselog.client.share.record import ShareRecord
 
@@ -24,8 +24,8 @@ ACCEPT, RELEASE, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, Acknow
 
 class Holdings:
     def __init__(self) -> None:
-        self._open = dict[TopicIdPartition, dict[int, AnyRecord]]()
-        self._said = dict[TopicIdPartition, dict[int, int]]()
+        #: every partition ever held; leases point here as well, which spares a look-up for each record
+        self._held = dict[TopicIdPartition, Held]()
         #: said to be renewed and on their way, by lease and offset
         self._renewing = dict[tuple[Lease, int], AnyRecord]()
         self._renewed = list[AnyRecord]()
@@ -37,91 +37,88 @@ class Holdings:
 
     @property
     def open_count(self) -> int:
-        return sum(map(len, self._open.values()))
+        return sum(len(held.open) for held in self._held.values())
 
     def deliver(self, records: Iterable[AnyRecord]) -> None:
         for record in records:
-            where = record.where
-            if where not in self._open:
-                self._open[where], self._said[where] = {}, {}
-            of_partition = self._open[where]
-            if (
-                record.offset in of_partition
-            ):  # lent once more before the first time was dealt with: that is over
-                self._said[where].pop(record.offset, None)
-            of_partition[record.offset] = record
+            held = record.lease.held or self._held_of(record.lease)
+            offset = record.offset
+            if offset in held.open:  # lent once more before the first time was dealt with: that is over
+                held.said.pop(offset, None)
+            held.open[offset] = record
             if record.error is not None:
                 # As Java has it: given back unless the application says otherwise. Never accepted by default.
-                self._said[where][record.offset] = RELEASE
+                held.said[offset] = RELEASE
+
+    def _held_of(self, lease: Lease) -> Held:
+        held = lease.held = self._held.setdefault(lease.where, Held())
+        return held
 
     def acknowledge(self, record: AnyRecord, kind: AcknowledgeType) -> None:
         """Raises ``IllegalState`` for a record that is not waiting for it."""
-        of_partition = self._open.get(record.where)
-        if of_partition is None or of_partition.get(record.offset) is not record:
+        held = record.lease.held
+        if held is None or held.open.get(record.offset) is not record:
             raise IllegalState(f"The record cannot be acknowledged: {record} is not waiting for it.")
         if record.error is not None and kind == ACCEPT:
             raise IllegalState(
                 f"{record} could not be deserialised: release or reject it,"
                 " or accept it by topic, partition and offset"
             )
-        self._said[record.where][record.offset] = kind
+        held.said[record.offset] = kind
 
     def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
-        for where, of_partition in self._open.items():
-            if where.topic == topic and where.partition == partition and offset in of_partition:
-                self._said[where][offset] = kind
+        for where, held in self._held.items():
+            if where.topic == topic and where.partition == partition and offset in held.open:
+                held.said[offset] = kind
                 return
         raise IllegalState(
             f"The record cannot be acknowledged: {topic}-{partition} offset {offset} is not open."
         )
 
     def is_open(self, record: AnyRecord) -> bool:
-        of_partition = self._open.get(record.where)
-        return of_partition is not None and of_partition.get(record.offset) is record
+        held = record.lease.held
+        return held is not None and held.open.get(record.offset) is record
 
     def has_said(self, record: AnyRecord) -> bool:
-        return record.offset in self._said.get(record.where, ())
+        held = record.lease.held
+        return held is not None and record.offset in held.said
 
     def forget_lost(self) -> None:
         """Records whose session ended are no longer ours to say anything about."""
-        for where, of_partition in self._open.items():
-            for offset in [o for o, record in of_partition.items() if record.lease.life.ended is not None]:
-                del of_partition[offset]
-                self._said[where].pop(offset, None)
-        self._forget_empty()
+        for held in self._held.values():
+            for offset in [o for o, record in held.open.items() if record.lease.life.ended is not None]:
+                del held.open[offset]
+                held.said.pop(offset, None)
 
     def accept_all(self) -> None:
         """What implicit acknowledgement means: whatever is open and could be read has been dealt with."""
-        for where, of_partition in self._open.items():
-            said = self._said[where]
-            for offset in of_partition:
-                said.setdefault(offset, ACCEPT)
+        for held in self._held.values():
+            held.said = dict.fromkeys(held.open, ACCEPT) | held.said
 
     def unacknowledged(self) -> list[AnyRecord]:
         return [
             record
-            for where, of_partition in self._open.items()
-            for offset, record in of_partition.items()
-            if offset not in self._said[where]
+            for held in self._held.values()
+            if len(held.said) < len(held.open)
+            for offset, record in held.open.items()
+            if offset not in held.said
         ]
 
     def take_said(self) -> list[tuple[Lease, dict[int, int]]]:
         """What was said, by lease; these records are no longer open."""
         taken = dict[Lease, dict[int, int]]()
-        for where, said in self._said.items():
-            of_partition = self._open[where]
-            for offset, kind in said.items():
-                record = of_partition.pop(offset)
-                taken.setdefault(record.lease, {})[offset] = kind
+        for held in self._held.values():
+            lease, types = None, dict[int, int]()
+            for offset, kind in held.said.items():
+                record = held.open.pop(offset)
+                if record.lease is not lease:
+                    lease = record.lease
+                    types = taken.setdefault(lease, {})
+                types[offset] = kind
                 if kind == RENEW:
-                    self._renewing[record.lease, offset] = record
-            said.clear()
-        self._forget_empty()
+                    self._renewing[lease, offset] = record
+            held.said = {}
         return list(taken.items())
-
-    def _forget_empty(self) -> None:
-        for where in [where for where, of_partition in self._open.items() if not of_partition]:
-            del self._open[where], self._said[where]
 
     def renewed(self, bundle: Bundle, lease: Lease | None) -> None:
         """The application's renewals in this bundle are granted under the new lease, or lost with None."""
@@ -130,7 +127,7 @@ class Holdings:
                 continue
             record = self._renewing.pop((bundle.lease, offset), None)
             if record is not None and lease is not None:
-                record.renewed(lease)
+                record.lease = lease
                 self._renewed.append(record)
 
     def take_renewed(self) -> list[AnyRecord]:
@@ -142,7 +139,7 @@ class Holdings:
     def leases(self) -> Iterator[tuple[Lease, list[int]]]:
         """The leases of open records, each with the offsets that still need it."""
         by_lease = dict[Lease, list[int]]()
-        for of_partition in list(self._open.values()):
-            for offset, record in list(of_partition.items()):
+        for held in list(self._held.values()):
+            for offset, record in list(held.open.items()):
                 by_lease.setdefault(record.lease, []).append(offset)
         yield from by_lease.items()

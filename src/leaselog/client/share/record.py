@@ -26,12 +26,12 @@ class ShareRecord(Generic[K, V]):
 
     __slots__ = (
         "_key",
-        "_lease",
         "_value",
         "delivery_count",
         "error",
         "headers",
         "leader_epoch",
+        "lease",
         "offset",
         "raw_key",
         "raw_value",
@@ -54,7 +54,8 @@ class ShareRecord(Generic[K, V]):
         leader_epoch: int = -1,
         error: RecordDeserializationError | None = None,
     ) -> None:
-        self._lease = lease
+        #: under which it was delivered, or renewed; nobody but the consumer has a reason to set it
+        self.lease = lease
         self._key = key
         self._value = value
         self.offset = offset
@@ -70,24 +71,20 @@ class ShareRecord(Generic[K, V]):
         self.error = error
 
     @property
-    def lease(self) -> Lease:
-        return self._lease
-
-    @property
     def where(self) -> TopicIdPartition:
-        return self._lease.where
+        return self.lease.where
 
     @property
     def topic(self) -> str:
-        return self._lease.where.topic
+        return self.lease.where.topic
 
     @property
     def partition(self) -> int:
-        return self._lease.where.partition
+        return self.lease.where.partition
 
     @property
     def topic_partition(self) -> TopicPartition:
-        return self._lease.where.topic_partition
+        return self.lease.where.topic_partition
 
     @property
     def key(self) -> K | None:
@@ -102,10 +99,6 @@ class ShareRecord(Generic[K, V]):
         if self.error is not None and self.error.part == "value":
             raise self.error
         return cast("V", self._value)
-
-    def renewed(self, lease: Lease) -> None:
-        """The record goes on under another lease; nobody but the consumer has a reason to call this."""
-        self._lease = lease
 
     def __repr__(self) -> str:
         return (
