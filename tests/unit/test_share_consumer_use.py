@@ -188,7 +188,6 @@ def test_a_bug_in_the_core_is_raised_and_not_waited_for() -> None:
             await consumer.poll(WAIT_S)
         with pytest.raises(ZeroDivisionError):
             await consumer.commit_sync(WAIT_S)
-        consumer._broken = None
         del consumer.core.heard
         await consumer.close(0)
 

@@ -30,10 +30,14 @@ class AsyncProducer(Generic[K, V]):
     Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores.
     """
 
+    # The most particular first: the last takes any keyword.
     @overload
     def __init__(
-        self: AsyncProducer[bytes, bytes],
+        self: AsyncProducer[K, V],
         config: Mapping[str, object] | None = None,
+        *,
+        key_serializer: Serializer[K],
+        value_serializer: Serializer[V],
         **more: object,
     ) -> None: ...
 
@@ -48,11 +52,17 @@ class AsyncProducer(Generic[K, V]):
 
     @overload
     def __init__(
-        self: AsyncProducer[K, V],
+        self: AsyncProducer[K, bytes],
         config: Mapping[str, object] | None = None,
         *,
         key_serializer: Serializer[K],
-        value_serializer: Serializer[V],
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: AsyncProducer[bytes, bytes],
+        config: Mapping[str, object] | None = None,
         **more: object,
     ) -> None: ...
 

@@ -42,10 +42,14 @@ class Producer(Generic[K, V]):
     Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores.
     """
 
+    # The most particular first: the last takes any keyword.
     @overload
     def __init__(
-        self: Producer[bytes, bytes],
+        self: Producer[K, V],
         config: Mapping[str, object] | None = None,
+        *,
+        key_serializer: Serializer[K],
+        value_serializer: Serializer[V],
         **more: object,
     ) -> None: ...
 
@@ -60,11 +64,17 @@ class Producer(Generic[K, V]):
 
     @overload
     def __init__(
-        self: Producer[K, V],
+        self: Producer[K, bytes],
         config: Mapping[str, object] | None = None,
         *,
         key_serializer: Serializer[K],
-        value_serializer: Serializer[V],
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: Producer[bytes, bytes],
+        config: Mapping[str, object] | None = None,
         **more: object,
     ) -> None: ...
 

@@ -73,10 +73,14 @@ class AsyncShareConsumer(Generic[K, V]):
     are seconds. One task at a time may wait in here, else ``ConcurrentAccess``; `wakeup` may come from anywhere.
     """
 
+    # The most particular first: the last takes any keyword.
     @overload
     def __init__(
-        self: AsyncShareConsumer[bytes, bytes],
+        self: AsyncShareConsumer[K, V],
         config: Mapping[str, object] | None = None,
+        *,
+        key_deserializer: Deserializer[K],
+        value_deserializer: Deserializer[V],
         **more: object,
     ) -> None: ...
 
@@ -91,11 +95,17 @@ class AsyncShareConsumer(Generic[K, V]):
 
     @overload
     def __init__(
-        self: AsyncShareConsumer[K, V],
+        self: AsyncShareConsumer[K, bytes],
         config: Mapping[str, object] | None = None,
         *,
         key_deserializer: Deserializer[K],
-        value_deserializer: Deserializer[V],
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: AsyncShareConsumer[bytes, bytes],
+        config: Mapping[str, object] | None = None,
         **more: object,
     ) -> None: ...
 
@@ -371,6 +381,7 @@ class AsyncShareConsumer(Generic[K, V]):
         """
         if self._closed:
             return
+        self._broken = None  # whatever it was, what can be given back is given back
         with self._in_use("close"):
             deadline = time.monotonic() + _seconds(timeout)
             self.core.begin_close(_now_ms())

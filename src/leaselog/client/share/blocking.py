@@ -58,10 +58,14 @@ class ShareConsumer(Generic[K, V]):
     are seconds. One thread at a time may be in here, else ``ConcurrentAccess``; `wakeup` may come from anywhere.
     """
 
+    # The most particular first: the last takes any keyword.
     @overload
     def __init__(
-        self: ShareConsumer[bytes, bytes],
+        self: ShareConsumer[K, V],
         config: Mapping[str, object] | None = None,
+        *,
+        key_deserializer: Deserializer[K],
+        value_deserializer: Deserializer[V],
         **more: object,
     ) -> None: ...
 
@@ -76,11 +80,17 @@ class ShareConsumer(Generic[K, V]):
 
     @overload
     def __init__(
-        self: ShareConsumer[K, V],
+        self: ShareConsumer[K, bytes],
         config: Mapping[str, object] | None = None,
         *,
         key_deserializer: Deserializer[K],
-        value_deserializer: Deserializer[V],
+        **more: object,
+    ) -> None: ...
+
+    @overload
+    def __init__(
+        self: ShareConsumer[bytes, bytes],
+        config: Mapping[str, object] | None = None,
         **more: object,
     ) -> None: ...
 
