@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup demo test check fast lint format types imports interop crash conformance conformance-fast deep bench docs
+.PHONY: setup demo test check fast lint format types imports interop crash spark conformance conformance-fast deep bench docs
 
 setup: $(VENV)/.ready
 
@@ -18,7 +18,7 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 demo: setup ## starts a broker, produces, kills it, consumes, shows that nothing is missing
 	$(BIN)/leaselog demo
 
-test: check interop crash conformance-fast ## everything a change must pass
+test: check interop crash spark conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
 	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/conformance -m "not crash and not deep"
@@ -45,6 +45,9 @@ interop: setup ## clients nobody here wrote, against a real broker process
 
 crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
 	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600
+
+spark: setup ## the pipeline on a local Spark; needs Java 17
+	tests/spark/check $(BIN)/python
 
 conformance: setup ## the published suites of Apache Kafka, all that are named
 	tests/conformance/check

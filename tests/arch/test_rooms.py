@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 #: tests that live in real time on purpose
-REAL_TIME = {"interop", "crash"}
+REAL_TIME = {"interop", "crash", "spark"}
 
 
 def sources() -> list[Path]:

@@ -1,6 +1,6 @@
 """The share consumer of KIP-932: a sans-I/O core, an asyncio consumer over it, and a blocking one over that."""
 
-from leaselog.client.share.acknowledgements import AcknowledgeType, TopicIdPartition
+from leaselog.client.share.acknowledgements import AcknowledgeType, Lease, TopicIdPartition
 from leaselog.client.share.async_consumer import AcknowledgementCallback, AsyncShareConsumer, CommitResults
 from leaselog.client.share.blocking import ShareConsumer
 from leaselog.client.share.config import ShareConsumerConfig
@@ -13,16 +13,21 @@ from leaselog.client.share.errors import (
     WakeupError,
 )
 from leaselog.client.share.metrics import MetricName
+from leaselog.client.share.range_consumer import AsyncRangeConsumer
+from leaselog.client.share.range_core import LentRanges
 from leaselog.client.share.record import ShareRecord
 
 __all__ = [
     "AcknowledgeType",
     "AcknowledgementCallback",
+    "AsyncRangeConsumer",
     "AsyncShareConsumer",
     "CommitResults",
     "ConcurrentAccess",
     "Deserializer",
     "IllegalState",
+    "Lease",
+    "LentRanges",
     "MetricName",
     "RecordDeserializationError",
     "ShareConsumer",

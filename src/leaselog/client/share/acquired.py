@@ -64,6 +64,13 @@ class Acquired:
     def is_empty(self) -> bool:
         return self._at == len(self._ranges)
 
+    def ranges(self) -> tuple[LentRange, ...]:
+        """What is not taken yet, with delivery counts."""
+        if self.is_empty:
+            return ()
+        _, end, delivery_count = self._ranges[self._at]
+        return ((self._next, end, delivery_count), *self._ranges[self._at + 1 :])
+
     def rest(self) -> list[int]:
         """The offsets not taken yet."""
         if self.is_empty:

@@ -1,0 +1,120 @@
+"""What the driver's reader holds, and what it has still to say of batches that are over. Pure.
+
+Two things are known of a record here. Either it is *held*: lent to us under a lease, and its batch runs or is being
+put together. Or it is *decided*: its batch is over and its outcome stands, but no broker has confirmed that yet,
+because the lease was lost before, with a connection or with the driver's process. When such a record is lent again,
+it is settled on the spot and no batch sees it a second time.
+
+Somebody may have set the group back on purpose; then a finished record that comes is new. A group that has members
+cannot be set back, so within a process there is no doubt. What an earlier process finished is told apart by the count
+of deliveries, which is higher when a record comes again. (Apache Kafka 4.2 takes a delivery back when its session
+ends: there such a record is processed once more.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from leaselog.client import AcknowledgeType
+from leaselog.spark.outcomes import Decision
+from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, subtract
+
+__all__ = ["Ledger", "Lent", "Settlement"]
+
+L = TypeVar("L")
+
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+#: Decided and unconfirmed, of each outcome. Somebody else may have got those records, and then nobody ever confirms
+#: them. Beyond it the lowest offsets are forgotten: should they come again, they are processed again.
+MAX_UNCONFIRMED_RUNS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Lent(Generic[L]):
+    """Ranges with delivery counts, lent under one lease."""
+
+    lease: L
+    ranges: Runs
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement(Generic[L]):
+    """One thing to tell the broker that lent the records."""
+
+    lease: L
+    ranges: Runs
+    outcome: AcknowledgeType
+
+
+class Ledger(Generic[L]):
+    """``L`` is whatever the caller knows a lease by."""
+
+    def __init__(self) -> None:
+        self._held: list[Lent[L]] = []
+        #: each with the least delivery count that means it comes again
+        self._decided: dict[AcknowledgeType, Runs] = {ACCEPT: (), REJECT: ()}
+
+    @property
+    def held_count(self) -> int:
+        return sum(count(lent.ranges) for lent in self._held)
+
+    @property
+    def unconfirmed_count(self) -> int:
+        return sum(map(count, self._decided.values()))
+
+    def lend(self, some: Iterable[Lent[L]]) -> tuple[Runs, list[Settlement[L]]]:
+        """What of it is new, and is held from here on; and what has its outcome already."""
+        new: list[Run] = []
+        settlements: list[Settlement[L]] = []
+        for lent in some:
+            rest = lent.ranges
+            for outcome, decided in self._decided.items():
+                again = [run for run, least in overlaps(rest, decided) if run.value >= least]
+                set_back = [run for run, least in overlaps(rest, decided) if run.value < least]
+                if again:
+                    settlements.append(Settlement(lent.lease, tuple(again), outcome))
+                self._decided[outcome] = tuple(subtract(decided, set_back))
+                rest = tuple(subtract(rest, again))
+            if rest:
+                self._held.append(Lent(lent.lease, rest))
+                new += rest
+        return runs_of(new), settlements
+
+    def decide(self, decision: Decision, *, is_of_before: bool = False) -> list[Settlement[L]]:
+        """A batch is over. Whatever of it is held is to be settled; of the rest, what was done stays known.
+
+        ``is_of_before``: an earlier process carried it out, and the group may have been set back since.
+        """
+        settlements: list[Settlement[L]] = []
+        for outcome, ranges in (
+            (ACCEPT, decision.accepted),
+            (RELEASE, decision.released),
+            (REJECT, decision.rejected),
+        ):
+            settlements += self._take_held(ranges, outcome)
+            if outcome in self._decided:  # what was to be released and is not held has been released
+                least = [run._replace(value=run.value + is_of_before) for run in ranges]
+                known = runs_of([*self._decided[outcome], *least])
+                if len(known) > MAX_UNCONFIRMED_RUNS:
+                    youngest = sorted(known, key=lambda run: run.start)[-MAX_UNCONFIRMED_RUNS:]
+                    known = tuple(sorted(youngest))
+                self._decided[outcome] = known
+        return settlements
+
+    def _take_held(self, ranges: Runs, outcome: AcknowledgeType) -> Iterator[Settlement[L]]:
+        left: list[Lent[L]] = []
+        for lent in self._held:
+            taken = tuple(run for run, _ in overlaps(lent.ranges, ranges))
+            if taken:
+                yield Settlement(lent.lease, taken, outcome)
+            if rest := subtract(lent.ranges, taken):
+                left.append(Lent(lent.lease, tuple(rest)))
+        self._held = left
+
+    def confirmed(self, settlement: Settlement[L]) -> None:
+        """The broker knows: these records will not come again."""
+        decided = self._decided.get(settlement.outcome)
+        if decided is not None:
+            self._decided[settlement.outcome] = tuple(subtract(decided, settlement.ranges))

@@ -1,0 +1,222 @@
+"""The options of the source and of the sink, checked once, on the driver. Pure.
+
+Names are those of Spark's own Kafka source where the meaning is the same. Where a familiar name could not keep its
+promise over a share group it is refused by name, with what to use instead; so is what nobody knows, since that is a
+mistyped name.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import TypeVar
+
+from leaselog.client import AcknowledgeType, ConfigError, ShareConsumerConfig
+
+__all__ = ["Acknowledge", "BoxOptions", "SourceOptions", "StartingOffsets"]
+
+DEFAULT_MAX_BYTES = 64 * 1024 * 1024
+MAX_TASKS = 100_000
+_INT_MAX = 2**31 - 1
+
+E = TypeVar("E", bound=Enum)
+D = TypeVar("D")
+
+#: by lower-case name: what it would have to mean, and why it cannot
+_REFUSED = {
+    "assign": "a share group gives out partitions itself; name topics with subscribe",
+    "subscribepattern": "name the topics with subscribe",
+    "endingoffsets": "a queue has no end; use trigger(availableNow=True)",
+    "endingoffsetsbytimestamp": "a queue has no end; use trigger(availableNow=True)",
+    "endingtimestamp": "a queue has no end; use trigger(availableNow=True)",
+    "startingoffsetsbytimestamp": "set the group's offsets with leaselog share-groups --reset-offsets",
+    "startingtimestamp": "set the group's offsets with leaselog share-groups --reset-offsets",
+    "startingoffsetsbytimestampstrategy": "set the group's offsets with leaselog share-groups --reset-offsets",
+    "maxoffsetspertrigger": "use maxRecordsPerBatch",
+    "minoffsetspertrigger": "leases would run while the batch waits for more",
+    "maxtriggerdelay": "leases would run while the batch waits for more",
+    "minpartitions": "use parallelism, the number of tasks",
+    "maxrecordsperpartition": "use parallelism, the number of tasks",
+    "groupidprefix": "use kafka.share.group.id",
+    "kafka.group.id": "use kafka.share.group.id",
+    "kafkaconsumer.polltimeoutms": "use kafka.fetch.max.wait.ms",
+    "fetchoffset.numretries": "requests are retried for kafka.default.api.timeout.ms",
+    "fetchoffset.retryintervalms": "use kafka.retry.backoff.ms",
+    "kafka.share.acknowledgement.mode": "use acknowledge",
+    "kafka.share.acquire.mode": "use maxRecordsPerBatch; records are acquired one by one",
+    "kafka.max.poll.records": "use maxRecordsPerBatch",
+    "kafka.max.poll.interval.ms": "leases are renewed for as long as a batch takes",
+    "kafka.fetch.max.bytes": "use maxBytesPerBatch",
+    "kafka.key.deserializer": "keys are binary; decode them in the query",
+    "kafka.value.deserializer": "values are binary; decode them in the query",
+    "kafka.share.unacknowledged.records": "use unmentioned",
+}
+_BOX = ("kafka.bootstrap.servers", "kafka.share.group.id", "outcomesLocation", "outcomesChannel")
+_SOURCE = (
+    *_BOX,
+    *("subscribe", "maxRecordsPerBatch", "maxBytesPerBatch", "parallelism", "includeHeaders", "acknowledge"),
+    *("unmentioned", "startingOffsets", "failOnDataLoss"),
+)
+#: Spark adds these to a sink's options
+_SPARKS_OWN = ("checkpointLocation", "path", "queryName")
+
+
+class Acknowledge(Enum):
+    ON_COMMIT = "on-commit"
+    ON_PLAN = "on-plan"
+    EXPLICIT = "explicit"
+
+
+class StartingOffsets(Enum):
+    EARLIEST = "earliest"
+    LATEST = "latest"
+
+
+class Unmentioned(Enum):
+    ACCEPT = "accept"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True, slots=True)
+class BoxOptions:
+    """Where the outcomes of a query's records wait for the source: the same for the source and for its sink."""
+
+    bootstrap_servers: str
+    group_id: str
+    #: a folder on the driver's machine; None: below the folder for temporary files
+    location: str | None = None
+    #: tells two queries of one group apart
+    channel: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> BoxOptions:
+        """For the sink. Raises ``ConfigError``."""
+        options = _Options(given)
+        options.refuse_others((*_BOX, *_SPARKS_OWN))
+        return options.box()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOptions:
+    box: BoxOptions
+    topics: tuple[str, ...]
+    #: for the client, by Kafka's names
+    client: tuple[tuple[str, str], ...] = ()
+    max_records: int | None = None
+    max_bytes: int = DEFAULT_MAX_BYTES
+    parallelism: int = 1
+    include_headers: bool = False
+    acknowledge: Acknowledge = Acknowledge.ON_COMMIT
+    unmentioned: AcknowledgeType = AcknowledgeType.ACCEPT
+    starting_offsets: StartingOffsets | None = None
+    fail_on_data_loss: bool = True
+
+    @classmethod
+    def of(cls, given: Mapping[str, str]) -> SourceOptions:
+        """Raises ``ConfigError``, which names the option."""
+        options = _Options(given)
+        options.refuse_others(_SOURCE, allow_client=True)
+        made = cls(
+            box=options.box(),
+            topics=options.topics(),
+            client=options.client(),
+            max_records=options.number("maxRecordsPerBatch", None),
+            max_bytes=options.number("maxBytesPerBatch", DEFAULT_MAX_BYTES) or DEFAULT_MAX_BYTES,
+            parallelism=options.number("parallelism", os.cpu_count() or 1, MAX_TASKS) or 1,
+            include_headers=options.truth("includeHeaders", False),
+            acknowledge=options.choice("acknowledge", Acknowledge, Acknowledge.ON_COMMIT),
+            unmentioned=AcknowledgeType[options.choice("unmentioned", Unmentioned, Unmentioned.ACCEPT).name],
+            starting_offsets=options.choice("startingOffsets", StartingOffsets, None),
+            fail_on_data_loss=options.truth("failOnDataLoss", True),
+        )
+        made.consumer_config()
+        return made
+
+    def consumer_config(self) -> dict[str, str]:
+        """For the member of the group. Raises ``ConfigError`` for what the client does not take."""
+        config = {
+            **dict(self.client),
+            "bootstrap.servers": self.box.bootstrap_servers,
+            "group.id": self.box.group_id,
+            "share.acknowledgement.mode": "explicit",
+            "share.acquire.mode": "record_limit",
+            "max.poll.interval.ms": str(_INT_MAX),
+        }
+        ShareConsumerConfig.of(config)
+        return config
+
+
+class _Options:
+    """Spark's options: names in any case, values as text."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._values = {name.lower(): value for name, value in given.items()}
+
+    def refuse_others(self, known: tuple[str, ...], *, allow_client: bool = False) -> None:
+        names = {name.lower(): name for name in known}
+        for name in self._values:
+            if name in _REFUSED:
+                raise ConfigError(f"{name} is not an option of kafka-share: {_REFUSED[name]}")
+            if name not in names and not (allow_client and name.startswith("kafka.")):
+                near = get_close_matches(name, names, 1)
+                hint = f"; {names[near[0]]}?" if near else ""
+                raise ConfigError(f"{name} is not an option of kafka-share{hint}")
+
+    def text(self, name: str) -> str | None:
+        value = (self._values.get(name.lower()) or "").strip()
+        return value or None
+
+    def needed(self, name: str) -> str:
+        value = self.text(name)
+        if value is None:
+            raise ConfigError(f"the option {name} is missing")
+        return value
+
+    def box(self) -> BoxOptions:
+        return BoxOptions(
+            self.needed("kafka.bootstrap.servers"),
+            self.needed("kafka.share.group.id"),
+            self.text("outcomesLocation"),
+            self.text("outcomesChannel") or "",
+        )
+
+    def topics(self) -> tuple[str, ...]:
+        names = [name.strip() for name in self.needed("subscribe").split(",")]
+        topics = tuple(sorted({name for name in names if name}))
+        if not topics:
+            raise ConfigError("the option subscribe names no topic")
+        return topics
+
+    def client(self) -> tuple[tuple[str, str], ...]:
+        own = {name.lower() for name in _SOURCE}
+        return tuple(
+            (name.removeprefix("kafka."), value)
+            for name, value in sorted(self._values.items())
+            if name.startswith("kafka.") and name not in own
+        )
+
+    def number(self, name: str, default: int | None, most: int = _INT_MAX) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return default
+        if not text.isdecimal() or not 1 <= int(text) <= most:
+            raise ConfigError(f"{name}={text}: expected a number from 1 to {most}")
+        return int(text)
+
+    def truth(self, name: str, default: bool) -> bool:
+        text = (self.text(name) or str(default)).lower()
+        if text not in ("true", "false"):
+            raise ConfigError(f"{name}={text}: expected true or false")
+        return text == "true"
+
+    def choice(self, name: str, kind: type[E], default: D) -> E | D:
+        text = self.text(name)
+        if text is None:
+            return default
+        for option in kind:
+            if option.value == text.lower():
+                return option
+        raise ConfigError(f"{name}={text}: expected one of {', '.join(str(o.value) for o in kind)}")

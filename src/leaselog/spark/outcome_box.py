@@ -1,0 +1,137 @@
+"""A folder on the driver's machine through which a query's outcomes reach its source, which is another process.
+
+The sink, or `foreach_batch`, drops a report when a batch's work is done and before Spark commits the batch. The source
+takes it when it hears that the batch is over. Files outlive both: a driver that is killed in between finds the reports
+when it comes back. One source at a time may use a folder; it locks it, and that lock is how others see that it lives.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from leaselog.client import ConfigError
+from leaselog.spark import runs
+from leaselog.spark.options import BoxOptions
+from leaselog.spark.runs import Runs
+
+__all__ = ["BoxInUse", "OutcomeBox", "Report", "live_boxes"]
+
+_REPORT = "report-"
+_LOCK = "lock"
+_ABOUT = "about.json"
+
+
+class BoxInUse(ConfigError):
+    """Another source on this machine reads the same box."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    name: str
+    #: Spark's number of the batch, which is not the source's
+    batch_id: int
+    outcomes: Runs
+
+
+class OutcomeBox:
+    """`drop` for sinks. A source holds it `as_owner`, and then may `read` and `discard`."""
+
+    def __init__(self, options: BoxOptions) -> None:
+        self._options = options
+        self.folder = _base(options.location) / _name(options)
+
+    @contextmanager
+    def as_owner(self) -> Iterator[None]:
+        """Raises ``BoxInUse`` while another source has it."""
+        self._make()
+        about = {"group": self._options.group_id, "channel": self._options.channel}
+        about["bootstrap"] = self._options.bootstrap_servers
+        with (self.folder / _LOCK).open("a") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BoxInUse(
+                    f"another query on this machine reads share group {self._options.group_id} with"
+                    f" acknowledge=explicit: give each of them, and its sink, an outcomesChannel of its own"
+                ) from None
+            _write_whole(self.folder / _ABOUT, about)
+            yield
+
+    def drop(self, batch_id: int, outcomes: Runs) -> None:
+        """Safe on disk, and visible as a whole, when this returns."""
+        self._make()
+        name = f"{_REPORT}{time.time_ns():020d}-{batch_id}-{uuid4().hex}.json"
+        _write_whole(self.folder / name, {"batch": batch_id, "outcomes": runs.to_json(outcomes)})
+
+    def read(self) -> list[Report]:
+        """All reports, the oldest first."""
+        if not self.folder.is_dir():
+            return []
+        paths = sorted(path for path in self.folder.iterdir() if path.name.startswith(_REPORT))
+        return [_report(path) for path in paths]
+
+    def discard(self, reports: Iterable[Report]) -> None:
+        for report in reports:
+            (self.folder / report.name).unlink(missing_ok=True)
+
+    def _make(self) -> None:
+        base = self.folder.parent
+        base.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if base.stat().st_uid != os.getuid():
+            raise ConfigError(f"{base} belongs to somebody else: name another folder with outcomesLocation")
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _report(path: Path) -> Report:
+    content = json.loads(path.read_text())
+    return Report(path.name, content["batch"], runs.from_json(content["outcomes"]))
+
+
+def live_boxes(location: str | None = None) -> list[BoxOptions]:
+    """What the sources that live on this machine, and have this ``location``, are reading."""
+    base = _base(location)
+    found: list[BoxOptions] = []
+    for folder in sorted(base.iterdir()) if base.is_dir() else ():
+        if (folder / _ABOUT).is_file() and _is_locked(folder / _LOCK):
+            about = json.loads((folder / _ABOUT).read_text())
+            found.append(BoxOptions(about["bootstrap"], about["group"], location, about["channel"]))
+    return found
+
+
+def _is_locked(path: Path) -> bool:
+    with path.open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        return False
+
+
+def _base(location: str | None) -> Path:
+    """Of this user alone unless told otherwise: a report decides what becomes of records."""
+    return Path(location) if location else Path(tempfile.gettempdir()) / f"leaselog-spark-{os.getuid()}"
+
+
+def _name(options: BoxOptions) -> str:
+    whose = "\n".join((options.bootstrap_servers, options.group_id, options.channel))
+    return hashlib.sha256(whose.encode()).hexdigest()[:32]
+
+
+def _write_whole(path: Path, content: object) -> None:
+    part = path.with_name(f".{path.name}.part")
+    with part.open("w") as file:
+        json.dump(content, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)

@@ -1,0 +1,267 @@
+"""The driver's side of the source: turns acquired records into batches, and batches that are over into outcomes.
+
+It knows neither pyspark nor sockets: the member of the group, the box with the outcomes and the clock are given to it.
+What Spark tells it, and what follows:
+
+- `latest` with a start offset: that batch is over, whether or not `over` was called; Spark asks for the next only then.
+  When the queue is idle Spark never calls commit for the last batch, so this is what keeps it from waiting for ever.
+- `plan`: the end offset stands in Spark's offset log. After a restart this comes first, for the batch to be replayed.
+- `over`: Spark's commit.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from leaselog.client import AcknowledgeType, ClientError
+from leaselog.model import TopicPartition
+from leaselog.spark.batch import BEGINNING, Batch
+from leaselog.spark.ledger import Ledger, Lent, Settlement
+from leaselog.spark.options import Acknowledge, SourceOptions
+from leaselog.spark.outcome_box import Report
+from leaselog.spark.outcomes import Decision, decide, newest
+from leaselog.spark.room import Room
+from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, split, subtract
+
+__all__ = ["Acquisition", "Box", "LeaseRanOut", "Member", "NoOutcomes", "Progress", "QueueReader", "Settled"]
+
+L = TypeVar("L")
+
+#: how long an idle queue is watched before Spark is told that there is nothing
+FIRST_WAIT_S = 0.5
+#: how long a batch that has something waits for more
+LINGER_S = 0.05
+#: a batch is put together for no longer, even if it may hold everything
+MAX_PLANNING_S = 10.0
+#: what was there at the start and does not come for so long is held by somebody else
+DRAIN_IDLE_S = 10.0
+
+_log = logging.getLogger("leaselog.spark")
+
+
+class NoOutcomes(RuntimeError):
+    """acknowledge=explicit, and nobody said what became of a batch."""
+
+
+class LeaseRanOut(RuntimeError):
+    """A batch took longer than its leases, which the group does not allow to renew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acquisition:
+    lent: Sequence[Lent[Any]]
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the group has come in a partition, as its coordinator knows it."""
+
+    #: everything below is done; what is done lately may not show here yet
+    start: int
+    #: records that are not done; None if unknown
+    lag: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    error: ClientError | None = None
+    #: the lease could have been kept, had the group allowed it
+    renewal_refused: bool = False
+
+
+class Member(Protocol):
+    """A member of the share group; each call blocks."""
+
+    def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition: ...
+    def settle(self, settlements: Sequence[Settlement[Any]]) -> Sequence[Settled]: ...
+    def log_ends(self) -> Mapping[TopicPartition, int]: ...
+    def progress(self) -> Mapping[TopicPartition, Progress]: ...
+    def close(self) -> None: ...
+
+
+class Box(Protocol):
+    def read(self) -> list[Report]: ...
+    def discard(self, reports: Iterable[Report]) -> None: ...
+
+
+class QueueReader:
+    def __init__(
+        self, options: SourceOptions, member: Member, box: Box | None, clock: Callable[[], float]
+    ) -> None:
+        self._options = options
+        self._member = member
+        self._box = box
+        self._clock = clock
+        self._ledger = Ledger[Any]()
+        #: the last batch known to be over
+        self._over_number = 0
+        #: made here and not known to be over
+        self._planned = BEGINNING
+        #: held and in no batch yet
+        self._pending: Runs = ()
+        #: of the present run until all is drained: what counts, and what came later and stays out
+        self._target: Runs | None = None
+        self._used_reports: list[Report] = []
+
+    # what Spark asks
+
+    def latest(self, start: Mapping[str, Any], room: Room) -> Mapping[str, Any]:
+        """The next batch's offset, or ``start`` itself while there is nothing to do."""
+        batch = Batch.from_offset(start)
+        self._finish(batch)
+        if self._planned.number == batch.number + 1:
+            return self._planned.to_offset()
+        ranges = self._acquire(room)
+        if not ranges:
+            return start
+        self._planned = Batch(batch.number + 1, ranges)
+        return self._planned.to_offset()
+
+    def plan(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Runs]:
+        """What each task is to read."""
+        first, last = Batch.from_offset(start), Batch.from_offset(end)
+        self._finish(first)
+        if last.number <= first.number:
+            return []
+        if last.number > self._planned.number:
+            self._planned = last  # of an earlier process, carried out again by this one
+        if self._options.acknowledge is Acknowledge.ON_PLAN:
+            self._finish(last)
+        return split(last.ranges, self._options.parallelism)
+
+    def over(self, end: Mapping[str, Any]) -> None:
+        self._finish(Batch.from_offset(end))
+
+    def begin_draining(self) -> None:
+        """From here on only what is in the topics now makes batches."""
+        ends = self._member.log_ends()
+        self._target = runs_of(Run(where.topic, where.partition, 0, end, 0) for where, end in ends.items())
+
+    def backlog(self) -> dict[str, Any]:
+        """Records that are not done, as the group's coordinator knows them, for the query's progress."""
+        by_topic = dict[str, dict[str, int]]()
+        for where, progress in sorted(self._member.progress().items()):
+            if progress.lag is not None:
+                by_topic.setdefault(where.topic, {})[str(where.partition)] = progress.lag
+        return {"backlog": by_topic, "held": self._ledger.held_count}
+
+    def stop(self) -> None:
+        """What is held goes back to the group."""
+        self._member.close()
+
+    # batches that are over
+
+    def _finish(self, batch: Batch) -> None:
+        if batch.number <= self._over_number:
+            return
+        is_ours = batch.number == self._planned.number
+        decision = self._decide(batch, is_ours)
+        self._over_number = batch.number
+        self._settle(self._ledger.decide(decision, is_of_before=not is_ours))
+
+    def _decide(self, batch: Batch, is_ours: bool) -> Decision:
+        if self._box is None:
+            return Decision(accepted=batch.ranges)
+        used = {report.name for report in self._used_reports}
+        fresh = [report for report in self._box.read() if report.name not in used]
+        if not fresh:
+            return self._decide_without_report(batch, is_ours)
+        # Kept until the batch after this one is over: who comes back after a crash has to know once more.
+        self._box.discard(self._used_reports)
+        self._used_reports = fresh
+        outcomes = newest((report.batch_id, report.outcomes) for report in fresh)
+        return decide(batch.ranges, outcomes, self._options.unmentioned)
+
+    def _decide_without_report(self, batch: Batch, is_ours: bool) -> Decision:
+        if is_ours:
+            raise NoOutcomes(
+                f"batch {batch.number} of share group {self._options.box.group_id} is over and nobody said what"
+                f" became of its {count(batch.ranges)} records: with acknowledge=explicit write them to"
+                f' writeStream.format("kafka-share"), or use leaselog.spark.foreach_batch'
+            )
+        _log.warning(
+            "batch %d was over before this process began, and its outcomes are not there: records of it that come"
+            " again are processed again",
+            batch.number,
+        )
+        return Decision(released=batch.ranges)
+
+    def _settle(self, settlements: Sequence[Settlement[Any]]) -> None:
+        if not settlements:
+            return
+        failed: list[tuple[Settlement[Any], Settled]] = []
+        for settlement, settled in zip(settlements, self._member.settle(settlements), strict=True):
+            if settled.error is None:
+                self._ledger.confirmed(settlement)
+            else:
+                failed.append((settlement, settled))
+        for settlement, settled in failed:
+            _log.warning(
+                "%d records could not be told to be %s: %s. Those that come here again are told then",
+                count(settlement.ranges),
+                _SAID[settlement.outcome],
+                settled.error,
+            )
+        if any(settled.renewal_refused for _, settled in failed):
+            raise LeaseRanOut(
+                f"a batch took longer than the leases of its records, and share group"
+                f" {self._options.box.group_id} does not allow to renew them: set its config"
+                f" share.renew.acknowledge.enable=true, give it a longer share.record.lock.duration.ms, or make"
+                f" batches smaller with maxRecordsPerBatch. Other members may have processed records again"
+            )
+
+    # batches to come
+
+    def _acquire(self, room: Room) -> Runs:
+        least = 1 if self._target is not None else room.least_records
+        began = quiet_since = self._clock()
+        wait_s = FIRST_WAIT_S
+        found = self._within_target(self._pending)
+        room = room.without(count(found), 0)
+        while room.is_left:
+            got = self._member.acquire(wait_s, room.fetch_records, room.fetch_bytes)
+            new, settlements = self._ledger.lend(got.lent)
+            self._settle(settlements)
+            self._pending = runs_of([*self._pending, *new])
+            wanted = self._within_target(new)
+            now = self._clock()
+            if wanted:
+                found = runs_of([*found, *wanted])
+                room, wait_s, quiet_since = room.without(count(wanted), got.size_bytes), LINGER_S, now
+            elif found or not self._is_drain_unfinished(now - quiet_since):
+                break
+            if found and now - began >= MAX_PLANNING_S:
+                break
+        if count(found) < least:
+            return ()
+        self._pending = tuple(subtract(self._pending, found))
+        return found
+
+    def _within_target(self, some: Runs) -> Runs:
+        if self._target is None:
+            return some
+        return runs_of(found.run for found in overlaps(some, self._target))
+
+    def _is_drain_unfinished(self, quiet_s: float) -> bool:
+        if self._target is None or quiet_s >= DRAIN_IDLE_S:
+            return False
+        progress = self._member.progress()
+        return any(
+            not _is_done(progress.get(TopicPartition(run.topic, run.partition)), run.end)
+            for run in self._target
+        )
+
+
+def _is_done(progress: Progress | None, end: int) -> bool:
+    return progress is not None and (progress.lag == 0 or progress.start >= end)
+
+
+_SAID = {
+    AcknowledgeType.ACCEPT: "accepted",
+    AcknowledgeType.RELEASE: "released",
+    AcknowledgeType.REJECT: "rejected",
+}

@@ -1,0 +1,77 @@
+"""A topic, a share group and the folders of a query over them, as the Spark tests use them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from interop.broker_process import BrokerProcess
+from interop.confluent_io import producer_of
+from leaselog.admin import Admin, NewTopic, Resource, ResourceType, ShareOffset
+from leaselog.model import TopicPartition
+
+#: for a query to come to an end, on a slow and busy machine
+QUERY_S = 150
+
+
+class Queue:
+    def __init__(self, broker: BrokerProcess, topic: str, group: str, home: Path, partitions: int) -> None:
+        self.broker = broker
+        self.topic = topic
+        self.group = group
+        self.home = home
+        self.partitions = partitions
+
+    def begin(self, group_configs: Mapping[str, str]) -> None:
+        with Admin(self.broker.address) as admin:
+            admin.create_topics([NewTopic(self.topic, partitions=self.partitions)])
+            configs = {name.replace("_", "."): value for name, value in group_configs.items()}
+            configs["share.renew.acknowledge.enable"] = "true"  # not Apache Kafka's default
+            admin.alter_configs(Resource(ResourceType.GROUP, self.group), put=configs)
+
+    def produce(self, numbers: Iterable[int]) -> None:
+        """A record for each number, the number as its value, spread evenly over the partitions."""
+        producer = producer_of(self.broker)
+        for number in numbers:
+            producer.produce(
+                self.topic, b"%d" % number, key=b"k%d" % number, partition=number % self.partitions
+            )
+        assert producer.flush(60) == 0
+
+    def options(self, **more: object) -> dict[str, str]:
+        given = {
+            **self.box_options(),
+            "subscribe": self.topic,
+            "startingOffsets": "earliest",
+            **more,
+        }
+        return {name: str(value) for name, value in given.items()}
+
+    def box_options(self) -> dict[str, str]:
+        return {
+            "kafka.bootstrap.servers": self.broker.address,
+            "kafka.share.group.id": self.group,
+            "outcomesLocation": str(self.home / "outcomes"),
+        }
+
+    def read(self, spark: Any, **more: object) -> Any:
+        return spark.readStream.format("kafka-share").options(**self.options(**more)).load()
+
+    def drain(self, writer: Any) -> Any:
+        """Run a query until all that is there now is done."""
+        checkpoint = str(self.home / "checkpoint")
+        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        try:
+            assert query.awaitTermination(QUERY_S), f"still running: {query.lastProgress}"
+        finally:
+            query.stop()
+        return query
+
+    def backlog(self) -> int | None:
+        """Records that are neither accepted nor archived; None while the group's coordinator does not know."""
+        places = [TopicPartition(self.topic, number) for number in range(self.partitions)]
+        with Admin(self.broker.address) as admin:
+            found = admin.list_share_group_offsets({self.group: places})[self.group].values()
+        lags = [offset.lag if isinstance(offset, ShareOffset) else None for offset in found]
+        return sum(lag for lag in lags if lag is not None) if None not in lags else None

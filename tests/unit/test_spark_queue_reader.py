@@ -1,0 +1,315 @@
+"""The driver's side of the source, without Spark and without a broker: what it plans, settles and remembers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from leaselog.client import AcknowledgeType, ConnectionLost
+from leaselog.model import TopicPartition
+from leaselog.spark.batch import BEGINNING, Batch
+from leaselog.spark.ledger import Lent, Settlement
+from leaselog.spark.options import SourceOptions
+from leaselog.spark.outcome_box import Report
+from leaselog.spark.queue_reader import (
+    DRAIN_IDLE_S,
+    Acquisition,
+    LeaseRanOut,
+    NoOutcomes,
+    Progress,
+    QueueReader,
+    Settled,
+)
+from leaselog.spark.room import Room
+from leaselog.spark.runs import Run, Runs, count, runs_of
+
+ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
+BEGIN = BEGINNING.to_offset()
+Offset = Mapping[str, Any]
+
+
+def run(start: int, end: int, value: int = 1) -> Run:
+    return Run("t", 0, start, end, value)
+
+
+class FakeMember:
+    """Lends what a test lays out, one fetch at a time and never more than asked for; with nothing, time passes."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+        self.fetches: list[list[Run]] = []
+        self.asked: list[tuple[int, int]] = []
+        self.settled: list[Settlement[Any]] = []
+        self.answers: list[Settled] = []
+        self.ends: dict[TopicPartition, int] = {}
+        self.coming: dict[TopicPartition, Progress] = {}
+        self.is_closed = False
+
+    def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition:
+        self.asked.append((records, size_bytes))
+        if not self.fetches:
+            self.now_s += timeout_s
+            return Acquisition([], 0)
+        ranges = runs_of(self.fetches.pop(0))
+        assert count(ranges) <= records
+        return Acquisition([Lent(f"lease {len(self.asked)}", ranges)], count(ranges) * 100)
+
+    def settle(self, settlements: Sequence[Settlement[Any]]) -> Sequence[Settled]:
+        self.settled += settlements
+        return [self.answers.pop(0) if self.answers else Settled() for _ in settlements]
+
+    def log_ends(self) -> Mapping[TopicPartition, int]:
+        return self.ends
+
+    def progress(self) -> Mapping[TopicPartition, Progress]:
+        return self.coming
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def told(self) -> dict[AcknowledgeType, Runs]:
+        told: dict[AcknowledgeType, list[Run]] = {}
+        for settlement in self.settled:
+            told.setdefault(settlement.outcome, []).extend(settlement.ranges)
+        return {outcome: runs_of(ranges) for outcome, ranges in told.items()}
+
+
+class FakeBox:
+    def __init__(self) -> None:
+        self.reports: list[Report] = []
+
+    def drop(self, batch_id: int, *outcomes: Run) -> None:
+        self.reports.append(Report(f"report {len(self.reports)}", batch_id, runs_of(outcomes)))
+
+    def read(self) -> list[Report]:
+        return list(self.reports)
+
+    def discard(self, reports: Iterable[Report]) -> None:
+        gone = {report.name for report in reports}
+        self.reports = [report for report in self.reports if report.name not in gone]
+
+
+def reader(member: FakeMember, box: FakeBox | None = None, **more: str) -> QueueReader:
+    given = {"kafka.bootstrap.servers": "h:1", "kafka.share.group.id": "g", "subscribe": "t", **more}
+    if box is not None:
+        given["acknowledge"] = "explicit"
+    return QueueReader(SourceOptions.of(given), member, box, lambda: member.now_s)
+
+
+def as_spark_keeps_it(offset: Offset) -> dict[str, Any]:
+    return dict(json.loads(json.dumps(offset)))
+
+
+def latest(queue: QueueReader, start: Offset, room: Room | None = None) -> dict[str, Any]:
+    return as_spark_keeps_it(queue.latest(start, room or Room()))
+
+
+def test_an_idle_queue_makes_no_batch() -> None:
+    assert json.dumps(reader(FakeMember()).latest(BEGIN, Room())) == json.dumps(BEGIN)
+
+
+def test_a_batch_is_what_was_acquired_and_tasks_share_it() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 100)], [run(200, 300, 2)]]
+    queue = reader(member, parallelism="4")
+    end = latest(queue, BEGIN)
+    assert Batch.from_offset(end) == Batch(1, (run(0, 100), run(200, 300, 2)))
+    assert [count(share) for share in queue.plan(BEGIN, end)] == [50, 50, 50, 50]
+    assert member.settled == []
+
+
+def test_a_batch_is_accepted_when_spark_commits_it_and_only_once() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 100)]]
+    queue = reader(member)
+    end = latest(queue, BEGIN)
+    queue.over(end)
+    queue.over(end)
+    assert latest(queue, end) == end
+    assert [(s.ranges, s.outcome) for s in member.settled] == [((run(0, 100),), ACCEPT)]
+
+
+def test_the_last_batch_of_a_queue_that_falls_idle_is_accepted_without_a_commit() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    end = latest(queue, BEGIN)
+    assert latest(queue, end) == end
+    assert member.told() == {ACCEPT: (run(0, 10),)}
+
+
+def test_a_limit_of_records_is_never_exceeded() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 60)], [run(60, 100)], [run(100, 200)]]
+    end = latest(reader(member), BEGIN, Room(records=100))
+    assert count(Batch.from_offset(end).ranges) == 100
+    assert [records for records, _ in member.asked] == [100, 40]
+
+
+def test_a_limit_of_bytes_ends_a_batch() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 60)], [run(60, 100)], [run(100, 200)]]
+    end = latest(reader(member), BEGIN, Room(size_bytes=7_000))
+    assert count(Batch.from_offset(end).ranges) == 100
+    assert [size for _, size in member.asked] == [7_000, 1_000]
+
+
+def test_too_few_records_are_held_until_there_are_enough() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    assert latest(queue, BEGIN, Room(least_records=15)) == BEGIN
+    member.fetches = [[run(10, 20)]]
+    assert Batch.from_offset(latest(queue, BEGIN, Room(least_records=15))).ranges == (run(0, 20),)
+    assert member.settled == []
+
+
+def test_a_batch_that_was_planned_and_not_run_is_planned_again() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)], []]
+    queue = reader(member)
+    end = latest(queue, BEGIN)
+    member.fetches = [[run(10, 20)]]
+    assert latest(queue, BEGIN) == end
+
+
+def test_a_restart_replays_the_unfinished_batch_and_accepts_what_the_broker_lends_again() -> None:
+    first = FakeMember()
+    first.fetches = [[run(0, 10)], []]
+    before = reader(first)
+    one = latest(before, BEGIN)
+    first.fetches = [[run(10, 30)]]
+    two = latest(before, one)
+
+    member = FakeMember()  # the driver was killed while it ran the second batch
+    queue = reader(member, parallelism="1")
+    assert queue.plan(one, two) == [(run(10, 30),)]
+    member.fetches = [[run(0, 30, 2), run(30, 40)]]
+    three = latest(queue, two)
+    assert Batch.from_offset(three) == Batch(3, (run(30, 40),))
+    assert member.told() == {ACCEPT: (run(0, 30, 2),)}
+
+
+def test_a_batch_whose_leases_were_lost_is_accepted_when_it_comes_again() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    end = latest(queue, BEGIN)
+    member.answers = [Settled(ConnectionLost("gone"))]
+    member.fetches = [[run(0, 10, 2)]]
+    assert latest(queue, end) == end
+    assert [(s.ranges, s.outcome) for s in member.settled] == [
+        ((run(0, 10, 1),), ACCEPT),
+        ((run(0, 10, 2),), ACCEPT),
+    ]
+
+
+def test_on_plan_a_batch_is_accepted_before_it_runs() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member, acknowledge="on-plan")
+    end = latest(queue, BEGIN)
+    assert member.settled == []
+    assert count(queue.plan(BEGIN, end)[0]) > 0
+    assert member.told() == {ACCEPT: (run(0, 10),)}
+    queue.over(end)
+    assert len(member.settled) == 1
+
+
+def test_each_record_gets_the_outcome_that_was_reported_and_the_others_the_options() -> None:
+    for unmentioned, expected in (
+        ("accept", {ACCEPT: (run(0, 3), run(5, 10)), RELEASE: (run(3, 4),), REJECT: (run(4, 5),)}),
+        ("release", {ACCEPT: (run(0, 3),), RELEASE: (run(3, 4), run(5, 10)), REJECT: (run(4, 5),)}),
+    ):
+        member, box = FakeMember(), FakeBox()
+        member.fetches = [[run(0, 10)]]
+        queue = reader(member, box, unmentioned=unmentioned)
+        end = latest(queue, BEGIN)
+        box.drop(7, run(0, 3, ACCEPT), run(3, 4, RELEASE), run(4, 5, REJECT), run(900, 901, REJECT))
+        queue.over(end)
+        assert member.told() == expected
+
+
+def test_a_batch_of_which_nothing_was_said_is_an_error() -> None:
+    member, box = FakeMember(), FakeBox()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member, box)
+    end = latest(queue, BEGIN)
+    with pytest.raises(NoOutcomes, match="batch 1 of share group g"):
+        queue.over(end)
+    assert member.settled == []
+
+
+def test_outcomes_that_were_reported_before_a_crash_are_told_after_it() -> None:
+    member, box = FakeMember(), FakeBox()
+    box.drop(0, run(0, 2, REJECT), run(2, 3, RELEASE))
+    queue = reader(member, box)
+    member.fetches = [[run(0, 10, 2)]]
+    offset = Batch(1, (run(0, 10),)).to_offset()
+    assert Batch.from_offset(latest(queue, offset)).ranges == (run(2, 3, 2),)
+    assert member.told() == {REJECT: (run(0, 2, 2),), ACCEPT: (run(3, 10, 2),)}
+
+
+def test_without_the_outcomes_of_before_a_crash_the_records_are_processed_again() -> None:
+    member = FakeMember()
+    queue = reader(member, FakeBox())
+    member.fetches = [[run(0, 10, 2)]]
+    end = latest(queue, Batch(1, (run(0, 10),)).to_offset())
+    assert Batch.from_offset(end).ranges == (run(0, 10, 2),)
+    assert member.settled == []
+
+
+def test_the_outcomes_of_a_batch_are_kept_until_the_next_one_is_over() -> None:
+    member, box = FakeMember(), FakeBox()
+    queue = reader(member, box)
+    member.fetches = [[run(0, 10)], []]
+    one = latest(queue, BEGIN)
+    box.drop(0, run(0, 1, REJECT))
+    member.fetches = [[run(10, 20)]]
+    two = latest(queue, one)
+    assert len(box.reports) == 1
+    box.drop(1)
+    queue.over(two)
+    assert [report.batch_id for report in box.reports] == [1]
+    assert member.told() == {REJECT: (run(0, 1),), ACCEPT: (run(1, 20),)}
+
+
+def test_a_lease_that_may_not_be_renewed_and_ran_out_is_an_error_that_names_the_config() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    end = latest(queue, BEGIN)
+    member.answers = [Settled(ConnectionLost("late"), renewal_refused=True)]
+    with pytest.raises(LeaseRanOut, match=r"share\.renew\.acknowledge\.enable"):
+        queue.over(end)
+
+
+def test_draining_ends_when_all_that_was_there_is_done_and_leaves_out_what_came_later() -> None:
+    member, where = FakeMember(), TopicPartition("t", 0)
+    member.ends = {where: 100}
+    member.coming = {where: Progress(0, 150)}
+    queue = reader(member)
+    queue.begin_draining()
+    member.fetches = [[], [run(0, 120)]]
+    end = latest(queue, BEGIN)
+    assert Batch.from_offset(end).ranges == (run(0, 100),)
+    member.coming = {where: Progress(100, 50)}
+    began_s = member.now_s
+    assert latest(queue, end) == end
+    assert member.now_s - began_s < DRAIN_IDLE_S
+    queue.stop()
+    assert member.is_closed
+    assert member.told() == {ACCEPT: (run(0, 100),)}
+
+
+def test_draining_does_not_wait_for_ever_for_records_that_others_hold() -> None:
+    member, where = FakeMember(), TopicPartition("t", 0)
+    member.ends = {where: 100}
+    member.coming = {where: Progress(0, 100)}
+    queue = reader(member)
+    queue.begin_draining()
+    assert latest(queue, BEGIN) == BEGIN
+    assert DRAIN_IDLE_S <= member.now_s < DRAIN_IDLE_S * 2
