@@ -25,8 +25,9 @@ from leaselog.client.share.membership import ShareMembership
 from leaselog.client.share.metrics import ShareMetrics
 from leaselog.client.share.node_session import FetchWish, NodeAsk, NodeSession
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.routes import Routes
 from leaselog.client.topology import Topology
-from leaselog.model import ErrorCode, TopicId, TopicPartition
+from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
 from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchResponse
 from leaselog.wire.messages.share_group_heartbeat import (
@@ -112,12 +113,12 @@ class ShareCore:
         #: open records are being worked on: they are renewed until the next poll
         self.is_worked_on = False
         # topics
-        self._names = dict[TopicId, str]()
-        self._leaders = dict[TopicIdPartition, int]()
-        self._wanted = dict[int, list[TopicIdPartition]]()
-        self._wanted_for: frozenset[tuple[TopicId, int]] | None = None
-        self._refreshing = False
-        self._refresh_at_ms = now_ms
+        self._routes = Routes(
+            now_ms,
+            max_age_ms=config.metadata_max_age_ms,
+            backoff_ms=config.retry_backoff_ms,
+            patience_ms=config.retry_backoff_max_ms,
+        )
         self._find_coordinator_again = False
         self._heartbeat_sent_ms = 0
         self._sent_ms = dict[int, int]()
@@ -132,7 +133,7 @@ class ShareCore:
     @property
     def assignment(self) -> frozenset[TopicPartition]:
         """The partitions that are fetched from."""
-        return frozenset(where.topic_partition for some in self._wanted.values() for where in some)
+        return frozenset(where.topic_partition for some in self._routes.by_node.values() for where in some)
 
     @property
     def lock_timeout_ms(self) -> int | None:
@@ -149,7 +150,7 @@ class ShareCore:
         self.commit_said(now_ms, self._config.default_api_timeout_ms)
         self._subscription = wanted
         self._membership.subscribe(wanted)
-        self._refresh_at_ms = now_ms
+        self._routes.subscribe(wanted, now_ms)
         kept = deque[Acquired]()
         for acquired in self._buffer:
             if acquired.lease.where.topic in wanted:
@@ -328,9 +329,7 @@ class ShareCore:
 
     def next_ms(self, now_ms: int) -> int | None:
         """When `step` should be called again although nothing happened; None if there is no need."""
-        times = [self._membership.next_ms]
-        if not self._refreshing and self._subscription:
-            times.append(self._refresh_at_ms)
+        times = [self._membership.next_ms, self._routes.next_ms]
         for node in self._nodes.values():
             if node.outbox and node.under_way is None:
                 times.append(_speaks_at_ms(node))
@@ -350,10 +349,9 @@ class ShareCore:
             self._heartbeat_sent_ms = now_ms
             steps.append(CoordinatorAsk(beat, self._find_coordinator_again))
             self._find_coordinator_again = False
-        self._follow_assignment(now_ms)
-        if self._subscription and not self._refreshing and now_ms >= self._refresh_at_ms:
-            self._refreshing = True
-            steps.append(MetadataAsk(tuple(sorted(self._subscription))))
+        self._routes.follow(self._membership.assignment, now_ms)
+        if (topics := self._routes.take_question(now_ms)) is not None:
+            steps.append(MetadataAsk(topics))
         if self.is_worked_on:
             self._renew_leases(now_ms)
         fetch_nodes = self._choose_fetch_nodes(now_ms)
@@ -376,7 +374,7 @@ class ShareCore:
                 max_records=self._fetch_limit,
                 acquire_mode=self._config.acquire_mode,
             )
-            return node.fetch(self._wanted.get(node.node_id, ()), wish, now_ms)
+            return node.fetch(self._routes.by_node.get(node.node_id, ()), wish, now_ms)
         if node.outbox and now_ms >= _speaks_at_ms(node):
             return node.acknowledge(now_ms)
         return None
@@ -386,11 +384,11 @@ class ShareCore:
         wait_ms = self._fetch_wait_ms
         if wait_ms is None or self.is_closing or self.holdings.is_renewing:
             return set()
-        for node_id in self._wanted:
+        for node_id in self._routes.by_node:
             if node_id not in self._nodes:
                 self._nodes[node_id] = NodeSession(node_id, self._config.group_id, self.member_id)
         buffered = {acquired.lease.node_id for acquired in self._buffer}
-        ready = [n for n in sorted(self._wanted) if n not in buffered]
+        ready = [n for n in sorted(self._routes.by_node) if n not in buffered]
         if wait_ms == 0 and not any(self._nodes[n].under_way for n in ready):
             self._fetch_wait_ms = None  # asked for once; a poll that waits asks again each time it looks
         if self._config.acquire_mode != RECORD_LIMIT or not ready:
@@ -477,7 +475,7 @@ class ShareCore:
                 self.metrics.rebalances = self._membership.rebalances
             case MetadataAsk():
                 assert isinstance(answer, Topology)
-                self._learned(ask, answer, now_ms)
+                self._errors.extend(self._routes.learned(ask.topics, answer, now_ms))
             case NodeAsk():
                 if isinstance(answer, ShareFetchResponse):
                     self._fetched(ask, answer, now_ms)
@@ -494,61 +492,16 @@ class ShareCore:
                 self._find_coordinator_again = True
                 self._membership.unanswered(now_ms)
             case MetadataAsk():
-                self._refreshing = False
-                self._refresh_at_ms = now_ms + self._config.retry_backoff_ms
+                self._routes.learned_nothing(now_ms)
             case NodeAsk():
                 node = self._nodes[ask.node_id]
                 node.lost()
                 node.not_before_ms = now_ms + self._config.retry_backoff_ms
-                self._refresh_soon(now_ms)
+                self._routes.doubt(now_ms)
                 for some in ask.bundles.values():
                     for bundle in some:
                         self._settle(bundle, error, now_ms)
                 self._drop_hopeless(node, now_ms)
-
-    # metadata
-
-    def _refresh_soon(self, now_ms: int) -> None:
-        self._refresh_at_ms = min(self._refresh_at_ms, now_ms + self._config.retry_backoff_ms)
-
-    def _learned(self, ask: MetadataAsk, found: Topology, now_ms: int) -> None:
-        self._refreshing = False
-        self._refresh_at_ms = now_ms + self._config.metadata_max_age_ms
-        for info in found.topics.values():
-            topic_id = TopicId(info.topic_id)
-            self._names[topic_id] = info.name
-            for partition in info.partitions:
-                self._leaders[TopicIdPartition(info.name, partition.partition, topic_id)] = partition.leader
-        for topic, code in found.errors.items():
-            error = BrokerError(code, f"Topic '{topic}'")
-            if topic in self._subscription and not error.is_retriable:
-                self._errors.append(error)
-        self._wanted_for = None
-        if any(topic not in found.topics for topic in self._subscription):
-            self._refresh_at_ms = now_ms + self._config.retry_backoff_max_ms
-
-    def _follow_assignment(self, now_ms: int) -> None:
-        """Which of the assigned partitions to fetch from which broker; what is not known yet is looked up."""
-        assignment = self._membership.assignment
-        if assignment == self._wanted_for:
-            return
-        wanted, unknown = dict[int, list[TopicIdPartition]](), False
-        for topic_id, partition in sorted(assignment, key=lambda pair: (pair[0].bytes, pair[1])):
-            where = TopicIdPartition(self._names.get(topic_id, ""), partition, topic_id)
-            leader = self._leaders.get(where, -1)
-            if leader < 0:
-                unknown = True
-            elif where.topic in self._subscription:
-                wanted.setdefault(leader, []).append(where)
-        self._wanted, self._wanted_for = wanted, assignment
-        if unknown:
-            self._refresh_soon(now_ms)
-
-    def _led_by(self, where: TopicIdPartition, leader: int, now_ms: int) -> None:
-        """Somebody who should know says that the leader is another one, or does not know."""
-        self._leaders[where] = leader
-        self._wanted_for = None
-        self._refresh_soon(now_ms)
 
     # answers of brokers
 
@@ -580,9 +533,8 @@ class ShareCore:
         decided = set[TopicIdPartition]()
         records = 0
         for topic in answer.responses:
-            topic_id = TopicId(topic.topic_id)
             for data in topic.partitions:
-                where = TopicIdPartition(self._names.get(topic_id, ""), data.partition_index, topic_id)
+                where = self._routes.where(topic.topic_id, data.partition_index)
                 if where in ask.bundles:
                     decided.add(where)
                     error = _error(data.acknowledge_error_code, data.acknowledge_error_message)
@@ -621,9 +573,9 @@ class ShareCore:
         if error.code in _TOLD_BY_POLL:
             self._errors.append(error)
         elif error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
-            self._led_by(where, data.current_leader.leader_id, now_ms)
+            self._routes.led_by(where, data.current_leader.leader_id, now_ms)
         elif error.is_retriable:
-            self._refresh_soon(now_ms)
+            self._routes.doubt(now_ms)
 
     def _acknowledged(self, ask: NodeAsk, answer: ShareAcknowledgeResponse, now_ms: int) -> None:
         node = self._nodes[ask.node_id]
@@ -635,14 +587,13 @@ class ShareCore:
             self._lock_timeout_ms = answer.acquisition_lock_timeout_ms
         decided = set[TopicIdPartition]()
         for topic in answer.responses:
-            topic_id = TopicId(topic.topic_id)
             for data in topic.partitions:
-                where = TopicIdPartition(self._names.get(topic_id, ""), data.partition_index, topic_id)
+                where = self._routes.where(topic.topic_id, data.partition_index)
                 if where in ask.bundles:
                     decided.add(where)
                     error = _error(data.error_code, data.error_message)
                     if error is not None and error.code in _FINAL_FOR_ACKNOWLEDGEMENTS:
-                        self._led_by(where, data.current_leader.leader_id, now_ms)
+                        self._routes.led_by(where, data.current_leader.leader_id, now_ms)
                     self._decided(node, ask.bundles[where], error, now_ms)
         self._undecided(node, ask, decided, now_ms)
 
