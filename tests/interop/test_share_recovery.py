@@ -93,6 +93,8 @@ class Books:
     #: places that a member has and has said nothing about: with what count
     held: dict[tuple[int, int], int] = field(default_factory=dict)
     end: int = 0
+    #: the most often that a record was given back
+    most_released: int = 0
 
     def deliver(self, member: RawShareMember, *, max_records: int, mode: int) -> int:
         """One fetch, each record of which has to come as the books say."""
@@ -131,6 +133,7 @@ class Books:
             count = self.held.pop(place)
             if kind == RELEASE and count < LIMIT:
                 self.released[place] = count
+                self.most_released = max(self.most_released, count)
             else:
                 self.released.pop(place, None)
                 self.through[place] = (ACKNOWLEDGED if kind == ACCEPT else ARCHIVED, count)
@@ -212,7 +215,7 @@ def test_after_every_death_the_state_is_what_was_answered(broker_factory, fresh,
         books.broker_ended()
         assert_as_written(broker, group, books)
     assert {kind for kind, _ in books.through.values()} == {ACKNOWLEDGED, ARCHIVED}
-    assert {1, 2, 3} <= set(books.released.values()), "records that were given back more than once"
+    assert books.most_released > 1, "no record was given back twice"
     expected = books.left()
     with closing(RawShareMember(connect(broker), group, topic_id_of(broker, topic)).connection) as connection:
         member = RawShareMember(connection, group, topic_id_of(broker, topic))
