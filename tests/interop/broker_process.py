@@ -30,6 +30,15 @@ FAST = {
     "log.initial.task.delay.ms": "500",
 }
 
+#: what makes share groups quick to test: leases one can wait for, members that hear at once, a group one can fill
+SHARE = {
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.heartbeat.interval.ms": "300",
+    "group.share.heartbeat.interval.ms": "300",
+    "group.share.max.size": "10",
+    "share.coordinator.state.topic.num.partitions": "3",
+}
+
 
 def is_kafka() -> bool:
     """Whether this run judges Apache Kafka in place of leaselog."""

@@ -9,22 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from interop.broker_process import BrokerProcess
+from interop.broker_process import SHARE, BrokerProcess
 from interop.java_process import Java
 from interop.toolbox import Shell, Toolbox
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas the old way
     import kafka  # noqa: F401
-
-#: what makes share groups quick to test: leases one can wait for, members that hear at once, a group one can fill
-SHARE = {
-    "group.share.min.record.lock.duration.ms": "1000",
-    "group.share.min.heartbeat.interval.ms": "300",
-    "group.share.heartbeat.interval.ms": "300",
-    "group.share.max.size": "10",
-    "share.coordinator.state.topic.num.partitions": "3",
-}
 
 BrokerFactory = Callable[..., BrokerProcess]
 

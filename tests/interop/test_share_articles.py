@@ -8,14 +8,14 @@ tried the early access of Kafka 4.0; what has changed since is said where it sho
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from interop.broker_process import BrokerProcess
+from interop.broker_process import SHARE, BrokerProcess
 from interop.confluent_io import Sent, create_topic, produce, wait_until
 from interop.java_process import TIMEOUT_S, Ended
 from interop.toolbox import Shell
@@ -54,15 +54,12 @@ class Queue:
         return printed.split("\n")[-2].split()
 
     def states(self) -> list[dict[str, Any]]:
-        """The values of the group's records in the state topic, in the order they were written."""
+        """The group's records in the state topic, as they were written: type 0 is a snapshot, 1 an update."""
         reading = ["--topic", "__share_group_state", "--from-beginning", "--timeout-ms", "3000"]
         printed = self.tool("consumer.ConsoleConsumer", *reading, "--formatter", STATE_FORMATTER)
         mine = [record for record in documents(printed) if record["key"]["data"]["groupId"] == self.group]
         assert {record["key"]["data"]["partition"] for record in mine} == {0}
-        assert [record["key"]["type"] for record in mine] == [0] + [1] * (
-            len(mine) - 1
-        )  # a snapshot, then updates
-        return [record["value"]["data"] for record in mine]
+        return [{"type": record["key"]["type"], **record["value"]["data"]} for record in mine]
 
     def _place(self) -> list[str]:
         return ["--topic", self.topic, "--group", self.group]
@@ -87,14 +84,18 @@ def batches(*runs: tuple[int, int, int, int]) -> list[dict[str, int]]:
     return [dict(zip(names, run, strict=True)) for run in runs]
 
 
-@pytest.fixture
-def queue(share_tool, share_broker, fresh) -> Queue:
+def queue_on(tool: Shell, broker: BrokerProcess, fresh: Callable[[str], str]) -> Queue:
     group = fresh("group")
     entity = ["--entity-type", "groups", "--entity-name", group]
-    share_tool(
-        "kafka.admin.ConfigCommand", "--alter", *entity, "--add-config", "share.auto.offset.reset=earliest"
-    )
-    return Queue(share_tool, share_broker, create_topic(share_broker, fresh("topic")), group)
+    # the longest leases there are: what is held must be held for as long as a slow machine takes
+    settings = "share.auto.offset.reset=earliest,share.record.lock.duration.ms=60000"
+    tool("kafka.admin.ConfigCommand", "--alter", *entity, "--add-config", settings)
+    return Queue(tool, broker, create_topic(broker, fresh("topic")), group)
+
+
+@pytest.fixture
+def queue(share_tool, share_broker, fresh) -> Queue:
+    return queue_on(share_tool, share_broker, fresh)
 
 
 def test_accepted_released_rejected_and_held(queue, tmp_path) -> None:
@@ -130,8 +131,9 @@ def test_accepted_released_rejected_and_held(queue, tmp_path) -> None:
         "Delivery:2\t4",
     ]  # closing gave them back
     assert queue.described()[-1] == "0"
-    snapshot, update, *_ = queue.states()
-    assert snapshot["stateBatches"] == []
+    snapshot, update, *others = queue.states()
+    assert (snapshot["type"], snapshot["stateBatches"]) == (0, [])
+    assert {state["type"] for state in (update, *others)} == {1}
     assert update["snapshotEpoch"] == 0
     assert update["leaderEpoch"] == 0
     assert update["startOffset"] == 0
@@ -162,7 +164,9 @@ def test_five_deliveries_and_archived(queue) -> None:
         "5      | AVAIL  | 5",
     ]
     assert queue.described()[-1] == "0"  # and nothing is left
-    written = [(state["startOffset"], state["stateBatches"]) for state in queue.states()[1:]]
+    snapshot, *updates = queue.states()
+    assert [snapshot["type"], *{state["type"] for state in updates}] == [0, 1]
+    written = [(state["startOffset"], state["stateBatches"]) for state in updates]
     assert written == [
         (0, batches((0, 0, ARCHIVED, 1))),
         (1, batches((1, 1, ACKNOWLEDGED, 1))),
@@ -175,6 +179,28 @@ def test_five_deliveries_and_archived(queue) -> None:
         (5, batches((5, 5, AVAILABLE, 4))),
         (5, batches((5, 5, ARCHIVED, 5))),
     ]
+
+
+def test_a_snapshot_holds_all_there_is(toolbox, broker_factory, fresh) -> None:
+    """The first record the Strimzi blog prints. Their broker wrote a snapshot now and then, this one always does."""
+    broker = broker_factory({**SHARE, "share.coordinator.snapshot.update.records.per.snapshot": "0"})
+    queue = queue_on(Shell(toolbox, broker), broker, fresh)
+    queue.fill(11)
+    say = {"0": "RELEASE", **dict.fromkeys("12346789", "ACCEPT"), "5": "REJECT", "10": "RELEASE"}
+    printed_by(queue.table(say, max=11, until=11))
+    states = queue.states()
+    assert {state["type"] for state in states} == {0}
+    assert [state["snapshotEpoch"] for state in states] == list(range(len(states)))
+    last = states[-1]
+    assert (last["leaderEpoch"], last["startOffset"]) == (0, 0)
+    assert last["createTimestamp"] <= last["writeTimestamp"]
+    assert last["stateBatches"] == batches(
+        (0, 0, AVAILABLE, 1),
+        (1, 4, ACKNOWLEDGED, 1),
+        (5, 5, ARCHIVED, 1),
+        (6, 9, ACKNOWLEDGED, 1),
+        (10, 10, AVAILABLE, 1),
+    )
 
 
 def test_three_consumers_on_two_partitions(share_tool, share_broker, fresh) -> None:
