@@ -15,9 +15,9 @@ import pytest
 
 from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
 from interop.confluent_io import Sent, create_topic, numbered, produce, wait_until
-from interop.java_process import Java
 from interop.test_cli import PROGRAM, Cli
 from interop.test_share_group_tools import member
+from interop.toolbox import Toolbox
 
 GUIDE = CHECKOUT / "docs" / "guides" / "operating-share-groups.md"
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
@@ -30,9 +30,8 @@ def ours(broker: BrokerProcess, tmp_path: Path) -> Iterator[Callable[..., str]]:
 
 
 @pytest.fixture
-def apaches(broker: BrokerProcess) -> Callable[..., str]:
-    java = Java()
-    return lambda *args: java.run(SHARE_TOOL, "--bootstrap-server", broker.address, *args).out
+def apaches(toolbox: Toolbox, broker: BrokerProcess) -> Callable[..., str]:
+    return lambda *args: toolbox.run(SHARE_TOOL, "--bootstrap-server", broker.address, *args).out
 
 
 def test_a_group_with_a_member_looks_the_same(broker, ours, apaches, fresh) -> None:
