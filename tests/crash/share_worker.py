@@ -10,6 +10,7 @@ same with Apache's consumer, so what is changed here is to be changed there.
 from __future__ import annotations
 
 import faulthandler
+import os
 import random
 import signal
 import sys
@@ -42,6 +43,8 @@ KINDS: list[Kind] = ["accept", "release", "reject"]
 WEIGHTS = [55, 35, 10]
 POLL_S = 0.2
 COMMIT_S = 10.0
+#: librdkafka 2.16's close comes back late or never when a broker died at the wrong moment, Apache Kafka's too
+CLOSE_S = 40.0
 #: records come from a fetch that may have been answered while an earlier poll was waiting, and not read by the next
 POLLS_AHEAD = 4
 MAX_RECORDS = 10
@@ -163,13 +166,18 @@ def main() -> None:
             path.open("w", buffering=1),
             over,
         )
-        threads.append(threading.Thread(target=worker.run))
+        threads.append(threading.Thread(target=worker.run, daemon=True))
     for thread in threads:
         thread.start()
     sys.stdin.read()
     over.set()
+    deadline = time.monotonic() + CLOSE_S
     for thread in threads:
-        thread.join()
+        thread.join(max(0.0, deadline - time.monotonic()))
+    stuck = sum(thread.is_alive() for thread in threads)
+    if stuck:
+        print(f"{name}: {stuck} consumers have not closed in {CLOSE_S} s", file=sys.stderr, flush=True)
+        os._exit(0)  # what they saw is written down, and their histories say that they were closing
 
 
 if __name__ == "__main__":
