@@ -11,6 +11,9 @@ from heapq import heapify, heappop, heappush
 
 __all__ = ["Deadlines"]
 
+#: when more than this many are due, and more than this part of the heap, sorting is cheaper than popping the rest
+_MANY = 16
+
 
 class Deadlines:
     __slots__ = ("_heap",)
@@ -31,14 +34,34 @@ class Deadlines:
             heappop(heap)
         return heap[0][0] if heap else None
 
-    def pop_due(self, now_ms: int) -> tuple[int, int] | None:
-        """A range in which leases may have ended by now; None when there is no more."""
-        if self._heap and self._heap[0][0] <= now_ms:
-            _, start, end = heappop(self._heap)
-            return start, end
-        return None
+    def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
+        """The ranges in which leases may have ended by now, ascending and disjoint."""
+        heap = self._heap
+        if not heap or heap[0][0] > now_ms:
+            return []
+        due: list[tuple[int, int]] = []
+        while heap and heap[0][0] <= now_ms:
+            if len(due) > _MANY and len(due) > len(heap) // _MANY:
+                due += [(start, end) for deadline_ms, start, end in heap if deadline_ms <= now_ms]
+                self.rebuild([entry for entry in heap if entry[0] > now_ms])
+                break
+            _, start, end = heappop(heap)
+            due.append((start, end))
+        return _united(due) if len(due) > 1 else due
 
     def rebuild(self, entries: Iterable[tuple[int, int, int]]) -> None:
         """Start over with what is really leased."""
         self._heap = list(entries)
         heapify(self._heap)
+
+
+def _united(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    ranges.sort()
+    united = [ranges[0]]
+    for start, end in ranges:
+        low, high = united[-1]
+        if start > high:
+            united.append((start, end))
+        elif end > high:
+            united[-1] = low, end
+    return united

@@ -6,7 +6,7 @@ against the table of legal moves and keep the books, so no rule above has to rem
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from leaselog.model import BrokenInvariant, MemberId
 from leaselog.share.acknowledging import is_hole
@@ -124,14 +124,24 @@ class RecordWindow:
         """Let ``decide`` say what becomes of each run in the range, and get those that changed, as they are now."""
         at, end = max(start, self._runs.start), min(end, self._runs.end)
         changed: list[Run] = []
-        while at < end:  # in blocks: what is made for one is still in the cache when it is put in its place
+        while at < end:
             at = self._rewrite_block(at, end, decide, changed)
         return changed
+
+    def rewrite_blocks(self, start: int, end: int, decide: Callable[[Cell], Cell]) -> Iterator[list[Run]]:
+        """The same, a few hundred runs at a time: what is made for them is still in the cache when it is used.
+
+        To be walked to its end; what has been walked over is done.
+        """
+        at, end = max(start, self._runs.start), min(end, self._runs.end)
+        while at < end:
+            changed: list[Run] = []
+            at = self._rewrite_block(at, end, decide, changed)
+            yield changed
 
     def _rewrite_block(self, start: int, end: int, decide: Callable[[Cell], Cell], changed: list[Run]) -> int:
         """The first runs of the range, up to the offset that is returned."""
         pieces: list[tuple[int, Cell]] = []
-        is_changed = False
         old = UNREAD
         for low, high, old in self._runs.runs(start, end, at_least=_BLOCK):
             new = decide(old)
@@ -139,10 +149,9 @@ class RecordWindow:
             if new is not old and new != old:
                 self._move(high - low, old, new)
                 changed.append((low, high, new))
-                is_changed = True
                 if is_acquirable(new):
                     self._now_available(low)
-        if is_changed:
+        if changed:
             self._runs.splice(start, high, pieces)
             if high < self._runs.end and is_acquirable(old):
                 self._available.push(high)  # the rest of a run that was cut in two
@@ -183,7 +192,7 @@ class RecordWindow:
     def next_deadline_ms(self) -> int | None:
         return self._deadlines.next_ms(self.start)
 
-    def pop_due(self, now_ms: int) -> tuple[int, int] | None:
+    def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
         return self._deadlines.pop_due(now_ms)
 
     def bound_garbage(self) -> None:

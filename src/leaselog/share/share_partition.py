@@ -47,10 +47,11 @@ from leaselog.share.effects import (
     WakeFetchers,
 )
 from leaselog.share.inflight import Cell, Run
-from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
+from leaselog.share.persisted_state import NO_START_OFFSET, ReadState
 from leaselog.share.picking import pick
 from leaselog.share.record_state import RecordState
 from leaselog.share.record_window import HOLE, UNREAD, RecordWindow, once
+from leaselog.share.writing import Writing
 
 __all__ = ["SharePartition"]
 
@@ -232,16 +233,16 @@ class SharePartition:
         self, picked: list[tuple[int, int]], aborted: tuple[Span, ...]
     ) -> list[tuple[int, int]]:
         """Archive what belongs to aborted transactions, as if it had been delivered and rejected."""
-        token = self._token()
+        writing = self._writing()
         kept: list[tuple[int, int]] = []
-        gone: list[Run] = []
         for start, end in picked:
             for low, high, is_aborted in outside(start, end, aborted):
                 if is_aborted:
-                    gone += self._window.rewrite(low, high, lambda cell: _archived(cell, token))
+                    gone = self._window.rewrite(low, high, lambda cell: _archived(cell, writing.token))
+                    writing.add(gone)
                 else:
                     kept.append((low, high))
-        if self._write(token, gone) is not None:
+        if self._write(writing) is not None:
             self._window.became_available = True  # whoever gets nothing for it should look again
         return kept
 
@@ -273,9 +274,8 @@ class SharePartition:
         if refusal is not None:
             self.counters.refused_acknowledgements += 1
             return refusal
-        token = self._token()
+        writing = self._writing()
         marks: dict[AcknowledgeType, Callable[[Cell], Cell]] = {}
-        marked: list[Run] = []
         for batch in command.batches:
             if batch.end <= self.start:
                 continue
@@ -284,11 +284,10 @@ class SharePartition:
                     self._renew(start, end, now_ms + self.limits.lock_duration_ms)
                     continue
                 if kind not in marks:
-                    marks[kind] = _mark(kind, token, self.limits.delivery_count_limit)
-                changed = self._window.rewrite(start, end, marks[kind])
-                self.counters.acknowledged[kind] += _record_count(changed)
-                marked += changed
-        return Acknowledged(self._write(token, marked))
+                    marks[kind] = _mark(kind, writing.token, self.limits.delivery_count_limit)
+                marked = self._window.rewrite(start, end, marks[kind])
+                self.counters.acknowledged[kind] += writing.add(marked)
+        return Acknowledged(self._write(writing))
 
     def _renew(self, start: int, end: int, deadline_ms: int) -> None:
         renewed = self._window.rewrite(
@@ -299,45 +298,26 @@ class SharePartition:
 
     # writes ----------------------------------------------------------------------------------------------------------
 
-    def _token(self) -> WriteToken:
-        token = WriteToken(self._next_token)
+    def _writing(self) -> Writing:
+        writing = Writing(WriteToken(self._next_token))
         self._next_token += 1
-        return token
+        return writing
 
-    def _write(self, token: WriteToken, pieces: list[Run]) -> WriteToken | None:
-        """Ask for these records to be made durable as what they are or are to become."""
-        if not pieces:
+    def _write(self, writing: Writing) -> WriteToken | None:
+        """Ask for what has been gathered to be made durable."""
+        batches = writing.batches()
+        if not batches:
             return None
-        pieces.sort()
-        batches: list[StateBatch] = []
-        marked: list[tuple[int, int]] = []
-        for low, high, cell in pieces:
-            state = cell.state if cell.target is None else cell.target
-            last = batches[-1] if batches else None
-            if last is not None and (last.end, last.state, last.delivery_count) == (
-                low,
-                state,
-                cell.delivery_count,
-            ):
-                batches[-1] = StateBatch(last.start, high, state, cell.delivery_count)
-            else:
-                batches.append(StateBatch(low, high, state, cell.delivery_count))
-            if cell.write == token:
-                if marked and marked[-1][1] == low:
-                    marked[-1] = (marked[-1][0], high)
-                else:
-                    marked.append((low, high))
-        self._writes[token] = marked
-        self._effects.append(Persist(token, self.start, self.delivery_complete_count, tuple(batches)))
-        return token
+        self._writes[writing.token] = writing.marked()
+        self._effects.append(Persist(writing.token, self.start, self.delivery_complete_count, batches))
+        return writing.token
 
     def _settle(self, outcome: Persisted, now_ms: int) -> None:
         """A write has ended: its records become what was written, or go back to what they were."""
         marked = self._writes.pop(outcome.token, None)
         if marked is None:
             raise BrokenInvariant(f"no write {outcome.token} is in flight, only {list(self._writes)}")
-        retry = self._token()
-        ended: list[Run] = []
+        retry = self._writing()
 
         @once
         def settled(cell: Cell) -> Cell:
@@ -348,44 +328,41 @@ class SharePartition:
             if outcome.ok:
                 return Cell(cell.target, cell.delivery_count)
             if cell.deadline_ms is not None and cell.deadline_ms <= now_ms:
-                return self._expired(cell, retry)
+                return self._expired(cell, retry.token)
             return cell._replace(write=None, target=None)
 
         for start, end in marked:
             changed = self._window.rewrite(start, end, settled)
             if not outcome.ok:
-                available = RecordState.AVAILABLE
-                ended += [run for run in changed if run[2].state is available or run[2].write == retry]
+                ended = [
+                    run
+                    for run in changed
+                    if run[2].state is RecordState.AVAILABLE or run[2].write == retry.token
+                ]
+                self.counters.lock_timeouts += retry.add(ended)
         if not outcome.ok:
             self.counters.failed_writes += 1
-            self._count_timeouts(ended)
-            self._write(retry, ended)
+            self._write(retry)
 
     # leases end ------------------------------------------------------------------------------------------------------
 
     def _expire(self, now_ms: int) -> None:
         due = self._window.pop_due(now_ms)
-        if due is None:
+        if not due:
             return
-        token = self._token()
-        ended: list[Run] = []
+        writing = self._writing()
 
         @once
         def decide(cell: Cell) -> Cell:
             has_ended = cell.deadline_ms is not None and cell.deadline_ms <= now_ms
             if cell.state is not RecordState.ACQUIRED or cell.write is not None or not has_ended:
                 return cell
-            return self._expired(cell, token)
+            return self._expired(cell, writing.token)
 
-        low = high = 0
-        while due is not None:
-            # what was renewed lies in a range that was acquired, and mostly in one that has just been looked through
-            if due[0] < low or due[1] > high:
-                low, high = due
-                ended += self._window.rewrite(low, high, decide)
-            due = self._window.pop_due(now_ms)
-        self._count_timeouts(ended)
-        self._write(token, ended)
+        for low, high in due:
+            for ended in self._window.rewrite_blocks(low, high, decide):
+                self.counters.lock_timeouts += writing.add(ended)
+        self._write(writing)
 
     def _expired(self, cell: Cell, token: WriteToken) -> Cell:
         if cell.delivery_count >= self.limits.delivery_count_limit:
@@ -393,26 +370,22 @@ class SharePartition:
             return Cell(RecordState.ARCHIVED, cell.delivery_count, write=token)
         return Cell(RecordState.AVAILABLE, cell.delivery_count)
 
-    def _count_timeouts(self, ended: list[Run]) -> None:
-        self.counters.lock_timeouts += _record_count(ended)
-
     def _release_member(self, member: MemberId) -> None:
         """The delivery counts, as with any other release: a record that brings its consumers down ends one day."""
         left = self._window.held_by(member)
         if not left:
             return
-        token = self._token()
-        release = _mark(AcknowledgeType.RELEASE, token, self.limits.delivery_count_limit)
-        released: list[Run] = []
+        writing = self._writing()
+        release = _mark(AcknowledgeType.RELEASE, writing.token, self.limits.delivery_count_limit)
         for low, high, cell in self._window.runs(self.start, self.end):
             if cell.holder == member:
                 left -= high - low
                 if cell.write is None:
-                    released += self._window.rewrite(low, high, release)
+                    released = self._window.rewrite(low, high, release)
+                    self.counters.released_by_session += writing.add(released)
                 if not left:
                     break
-        self.counters.released_by_session += _record_count(released)
-        self._write(token, released)
+        self._write(writing)
 
 
 def _mark(kind: AcknowledgeType, token: WriteToken, limit: int) -> Callable[[Cell], Cell]:

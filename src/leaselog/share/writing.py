@@ -1,0 +1,59 @@
+"""What one write makes durable, gathered run by run. Neighbours that are to be alike become one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import attrgetter
+
+from leaselog.share.commands import WriteToken
+from leaselog.share.inflight import Run
+from leaselog.share.persisted_state import StateBatch
+from leaselog.share.record_state import RecordState
+
+__all__ = ["Writing"]
+
+
+class Writing:
+    __slots__ = ("_batches", "_is_ascending", "_marked", "token")
+
+    def __init__(self, token: WriteToken) -> None:
+        self.token = token
+        self._batches: list[StateBatch] = []
+        #: ranges of records that carry the token, and wait for this write
+        self._marked: list[tuple[int, int]] = []
+        self._is_ascending = True
+
+    def add(self, runs: Iterable[Run]) -> int:
+        """Runs as they are by now: what their write is to make of them, or what they are. How many records that is."""
+        count = 0
+        for low, high, cell in runs:
+            count += high - low
+            self._put(low, high, cell.state if cell.target is None else cell.target, cell.delivery_count)
+            if cell.write == self.token:
+                if self._marked and self._marked[-1][1] == low:
+                    self._marked[-1] = (self._marked[-1][0], high)
+                else:
+                    self._marked.append((low, high))
+        return count
+
+    def batches(self) -> tuple[StateBatch, ...]:
+        """Ascending; empty when there is nothing to write."""
+        if not self._is_ascending:
+            scattered = sorted(self._batches, key=attrgetter("start"))
+            self._batches, self._is_ascending = [], True
+            for batch in scattered:
+                self._put(batch.start, batch.end, batch.state, batch.delivery_count)
+        return tuple(self._batches)
+
+    def marked(self) -> list[tuple[int, int]]:
+        return sorted(self._marked)
+
+    def _put(self, start: int, end: int, state: RecordState, delivery_count: int) -> None:
+        if self._batches:
+            last = self._batches[-1]
+            if last.end == start and last.delivery_count == delivery_count and last.state is state:
+                self._batches[-1] = StateBatch(last.start, end, state, delivery_count)
+                return
+            if last.end > start:
+                self._is_ascending = False
+        self._batches.append(StateBatch(start, end, state, delivery_count))
