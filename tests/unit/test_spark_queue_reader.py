@@ -16,6 +16,8 @@ from leaselog.spark.options import SourceOptions
 from leaselog.spark.outcome_box import Report
 from leaselog.spark.queue_reader import (
     DRAIN_IDLE_S,
+    FIRST_WAIT_S,
+    JOIN_WAIT_S,
     Acquisition,
     LeaseRanOut,
     NoOutcomes,
@@ -109,6 +111,15 @@ def latest(queue: QueueReader, start: Offset, room: Room | None = None) -> dict[
 
 def test_an_idle_queue_makes_no_batch() -> None:
     assert json.dumps(reader(FakeMember()).latest(BEGIN, Room())) == json.dumps(BEGIN)
+
+
+def test_the_first_look_waits_for_the_member_to_join_and_the_others_are_short() -> None:
+    member = FakeMember()
+    queue = reader(member)
+    latest(queue, BEGIN)
+    assert member.now_s == JOIN_WAIT_S
+    latest(queue, BEGIN)
+    assert member.now_s == JOIN_WAIT_S + FIRST_WAIT_S
 
 
 def test_a_batch_is_what_was_acquired_and_tasks_share_it() -> None:

@@ -30,6 +30,9 @@ __all__ = ["Acquisition", "Box", "LeaseRanOut", "Member", "NoOutcomes", "Progres
 
 L = TypeVar("L")
 
+#: The very first time, for then the member has to join, and because Spark takes whatever offset comes first for news:
+#: told that there is nothing, it runs a batch of nothing, once.
+JOIN_WAIT_S = 5.0
 #: how long an idle queue is watched before Spark is told that there is nothing
 FIRST_WAIT_S = 0.5
 #: how long a batch that has something waits for more
@@ -106,6 +109,7 @@ class QueueReader:
         #: of the present run until all is drained: what counts, and what came later and stays out
         self._target: Runs | None = None
         self._used_reports: list[Report] = []
+        self._has_joined = False
 
     # what Spark asks
 
@@ -219,7 +223,8 @@ class QueueReader:
     def _acquire(self, room: Room) -> Runs:
         least = 1 if self._target is not None else room.least_records
         began = quiet_since = self._clock()
-        wait_s = FIRST_WAIT_S
+        wait_s = FIRST_WAIT_S if self._has_joined else JOIN_WAIT_S
+        self._has_joined = True
         found = self._within_target(self._pending)
         room = room.without(count(found), 0)
         while room.is_left:
