@@ -19,16 +19,8 @@ import tempfile
 import time
 from collections.abc import Callable
 
-from confluent_kafka import Producer
 from confluent_kafka import ShareConsumer as ConfluentShareConsumer
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
+from setting import begin_group, fill, make_topic
 from throughput import broker
 
 from leaselog.client import AsyncShareConsumer, ShareConsumer
@@ -36,30 +28,6 @@ from leaselog.client import AsyncShareConsumer, ShareConsumer
 TOPIC = "records"
 VALUE = b"x" * 1024
 FIRST_RECORD_PATIENCE_S = 30.0
-
-
-def prepare(address: str, records: int) -> None:
-    admin = AdminClient({"bootstrap.servers": address})
-    for made in admin.create_topics([NewTopic(TOPIC, 1, 1)]).values():
-        made.result(30)
-    producer = Producer({"bootstrap.servers": address, "acks": "all", "linger.ms": 20, "batch.size": 100_000})
-    for number in range(records):
-        producer.produce(TOPIC, VALUE)
-        if number % 50_000 == 49_999:
-            producer.flush()
-    assert producer.flush(60) == 0, "records were not produced"
-
-
-def begin_group(address: str, group: str) -> None:
-    """It begins with the first record, and may have in flight what a prefetching consumer wants."""
-    wishes = {"share.auto.offset.reset": "earliest"}
-    entries = [
-        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in wishes.items()
-    ]
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
-    admin = AdminClient({"bootstrap.servers": address})
-    for done in admin.incremental_alter_configs([resource]).values():
-        done.result(30)
 
 
 def confluent(address: str, group: str, records: int, *, explicit: bool) -> float:
@@ -154,7 +122,8 @@ def main() -> None:
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, broker(args.durability, home) as (own, _):
         address = args.address or own
-        prepare(address, args.records)
+        make_topic(address, TOPIC)
+        fill(address, TOPIC, [VALUE] * args.records, acks="all", linger_ms=20, batch_size=100_000)
         if args.profile:
             with cProfile.Profile() as profile:
                 measure(address, args.profile, 0, args.records)

@@ -21,37 +21,19 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from confluent_kafka import Producer, ShareConsumer
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
+from confluent_kafka import ShareConsumer
+from setting import begin_group, fill, make_topic
 from throughput import broker
 
 TOPIC = "jobs"
 WARM_UP_S = 2.0
 
 
-def prepare(address: str, group: str, records: int) -> None:
-    """A topic of one partition with so many small jobs, and a group that begins with the first."""
-    admin = AdminClient({"bootstrap.servers": address})
-    for name, made in admin.create_topics([NewTopic(TOPIC, 1, 1)]).items():
-        assert made.exception() is None or "EXISTS" in str(made.exception()), (name, made.exception())
-    wish = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=[wish])
-    for done in admin.incremental_alter_configs([resource]).values():
-        done.result(30)
+def prepare(address: str, group: str, jobs: int) -> None:
+    make_topic(address, TOPIC)
+    begin_group(address, group)
     # one record a batch: librdkafka cannot ask for less than a batch
-    producer = Producer({"bootstrap.servers": address, "acks": 1, "linger.ms": 0, "batch.num.messages": 1})
-    for number in range(records):
-        producer.produce(TOPIC, b"job %d" % number)
-        if number % 50_000 == 49_999:
-            producer.flush()
-    assert producer.flush(60) == 0, "jobs were not produced"
+    fill(address, TOPIC, (b"job %d" % n for n in range(jobs)), acks=1, linger_ms=0, batch_num_messages=1)
 
 
 def work(address: str, group: str, begin: float, until: float, latencies: list[float]) -> None:

@@ -23,14 +23,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from confluent_kafka import Producer, ShareConsumer
-from confluent_kafka.admin import (
-    AdminClient,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewTopic,
-    ResourceType,
-)
+from setting import begin_group, make_topic
 from share_jobs import processor_seconds
 from throughput import broker
 
@@ -38,16 +31,6 @@ WARM_UP = b"warm-up"
 WARM_UP_S = 60.0
 #: how much longer than ideal a run may take before it is given up
 PATIENCE = 5.0
-
-
-def prepare(address: str, topic: str, group: str) -> None:
-    """A topic of one partition, and a group that begins with its first record."""
-    admin = AdminClient({"bootstrap.servers": address})
-    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(30)
-    wish = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=[wish])
-    for done in admin.incremental_alter_configs([resource]).values():
-        done.result(30)
 
 
 def consume(address: str, topic: str, group: str, work_s: float, over: Any, said: Any) -> None:
@@ -153,7 +136,8 @@ def main() -> None:
                     home = stack.enter_context(tempfile.TemporaryDirectory())
                     address, pid = stack.enter_context(broker(ARGUMENTS.durability, home))
                 name = f"scaling-{os.getpid()}-{number}-{count}"
-                prepare(address, name, name)
+                make_topic(address, name)
+                begin_group(address, name)
                 rows[count].append(run(address, name, name, count, pid))
     medians = {
         count: {name: round(statistics.median(run[name] for run in runs), 2) for name in runs[0]}
