@@ -68,6 +68,10 @@ class Queue:
             query.stop()
         return query
 
+    def members(self) -> int:
+        with Admin(self.broker.address) as admin:
+            return len(admin.describe_groups([self.group])[self.group].members)
+
     def backlog(self) -> int | None:
         """Records that are neither accepted nor archived; None while the group's coordinator does not know."""
         places = [TopicPartition(self.topic, number) for number in range(self.partitions)]

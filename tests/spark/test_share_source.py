@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 import leaselog.spark
+from interop.confluent_io import wait_until
 from leaselog.spark.arrow_records import arrow_schema, spark_schema
 from spark.queries import QUERY_S, Queue
 
@@ -163,3 +165,20 @@ def _wait_until(condition: Callable[[], bool], query: Any) -> None:
         assert query.isActive, query.exception()
         assert time.monotonic() < deadline, query.lastProgress
         time.sleep(0.1)
+
+
+def test_a_query_that_was_stopped_leaves_the_group(spark: Any, queue: Callable[..., Queue]) -> None:
+    made, begun = queue(10), threading.Event()
+
+    def hang(batch: Any, batch_id: int) -> None:
+        batch.count()
+        begun.set()
+        time.sleep(2)
+
+    checkpoint = str(made.home / "checkpoint")
+    writer = made.read(spark).writeStream.foreachBatch(hang)
+    query = writer.option("checkpointLocation", checkpoint).start()
+    assert begun.wait(QUERY_S)
+    query.stop()
+    # by itself the coordinator would find out when the member's session times out, 45 seconds later
+    wait_until(lambda: made.members() == 0, "the member to leave", 20)

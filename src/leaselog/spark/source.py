@@ -6,6 +6,9 @@ or only read in a task. Nothing is opened before it is needed, so a copy costs n
 
 from __future__ import annotations
 
+import signal
+import sys
+import threading
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import ExitStack
@@ -130,10 +133,25 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 if self._options.acknowledge is Acknowledge.EXPLICIT:
                     box = OutcomeBox(self._options.box)
                     opening.enter_context(box.as_owner())
+                _stop_when_terminated()
                 self._queue = QueueReader(self._options, GroupMember(self._options), box, time.monotonic)
                 opening.callback(self._queue.stop)
                 self._open = opening.pop_all()
         return self._queue
+
+
+def _stop_when_terminated() -> None:
+    """Spark ends the reader's process with a signal, not with a call: let `stop` run all the same.
+
+    Else the group would wait for the member's session to time out before anybody else got its partitions.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _leave)
+
+
+def _leave(number: int, frame: object) -> None:
+    signal.signal(number, signal.SIG_IGN)  # Spark sends it twice, and `stop` takes a moment
+    sys.exit(128 + number)
 
 
 def _room(options: SourceOptions, limit: ReadLimit) -> Room:
