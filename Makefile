@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: setup demo test check fast lint format types imports interop crash spark conformance conformance-fast deep bench docs
+.PHONY: setup demo test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast deep bench docs
 
 setup: $(VENV)/.ready
 
@@ -40,8 +40,11 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports
 
-interop: setup ## clients nobody here wrote, against a real broker process
+interop: setup ## clients nobody here wrote against a real broker process
 	$(PYTEST) tests/interop -m "not deep" --timeout 300
+
+interop-kafka: setup ## our client, admin and commands on Apache Kafka: six minutes on a small machine
+	tests/interop/on-kafka $(BIN)/python
 
 crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
 	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600
@@ -57,6 +60,7 @@ conformance-fast: setup ## the same, the quick ones
 
 deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600
+	tests/interop/on-kafka $(BIN)/python
 	tests/conformance/check --all
 
 bench: setup

@@ -28,6 +28,8 @@ FAST = {
     "group.min.session.timeout.ms": "500",
     "offsets.topic.num.partitions": "5",
     "log.initial.task.delay.ms": "500",
+    # many tests produce records of 2023: none is to expire under a test that takes its time
+    "log.retention.check.interval.ms": "3600000",
 }
 
 #: what makes share groups quick to test: leases one can wait for, members that hear at once, a group one can fill
