@@ -173,54 +173,38 @@ async def _describe_share(cluster: Cluster, group_ids: Sequence[str]) -> Outcome
     async def ask(node: Node, ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
         request = share.ShareGroupDescribeRequest(group_ids=ids)
         answer = await cluster.request(request, share.ShareGroupDescribeResponse, node=node)
-        return {g.group_id: outcome(g.error_code, g.error_message, _share(g, node)) for g in answer.groups}
+        return {
+            g.group_id: outcome(g.error_code, g.error_message, _assigned(g, GroupType.SHARE, "share", node))
+            for g in answer.groups
+        }
 
     return await ask_coordinators(cluster, group_ids, ask)
-
-
-def _share(group: share.DescribedGroup, node: Node) -> GroupDescription:
-    members = (
-        MemberDescription(
-            m.member_id,
-            m.client_id,
-            m.client_host,
-            None,
-            m.rack_id,
-            m.member_epoch,
-            tuple(m.subscribed_topic_names),
-            _places((t.topic_name, t.partitions) for t in m.assignment.topic_partitions),
-        )
-        for m in group.members
-    )
-    return GroupDescription(
-        group.group_id,
-        GroupType.SHARE,
-        GroupState(group.group_state),
-        node,
-        tuple(members),
-        group.group_epoch,
-        group.assignment_epoch,
-        group.assignor_name,
-        "share",
-    )
 
 
 async def _describe_consumer(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
     async def ask(node: Node, ids: Sequence[str]) -> Outcomes[str, GroupDescription]:
         request = consumer.ConsumerGroupDescribeRequest(group_ids=ids)
         answer = await cluster.request(request, consumer.ConsumerGroupDescribeResponse, node=node)
-        return {g.group_id: outcome(g.error_code, g.error_message, _consumer(g, node)) for g in answer.groups}
+        return {
+            g.group_id: outcome(
+                g.error_code, g.error_message, _assigned(g, GroupType.CONSUMER, "consumer", node)
+            )
+            for g in answer.groups
+        }
 
     return await ask_coordinators(cluster, group_ids, ask)
 
 
-def _consumer(group: consumer.DescribedGroup, node: Node) -> GroupDescription:
+def _assigned(
+    group: share.DescribedGroup | consumer.DescribedGroup, type: GroupType, protocol: str, node: Node
+) -> GroupDescription:
+    """A group whose broker assigns partitions. Members of share groups are never static."""
     members = (
         MemberDescription(
             m.member_id,
             m.client_id,
             m.client_host,
-            m.instance_id,
+            m.instance_id if isinstance(m, consumer.Member) else None,
             m.rack_id,
             m.member_epoch,
             tuple(m.subscribed_topic_names),
@@ -230,14 +214,14 @@ def _consumer(group: consumer.DescribedGroup, node: Node) -> GroupDescription:
     )
     return GroupDescription(
         group.group_id,
-        GroupType.CONSUMER,
+        type,
         GroupState(group.group_state),
         node,
         tuple(members),
         group.group_epoch,
         group.assignment_epoch,
         group.assignor_name,
-        "consumer",
+        protocol,
     )
 
 

@@ -35,7 +35,6 @@ _Jobs: TypeAlias = Sequence[tuple["Partition", SyncJob]]
 class _Round:
     """Some partitions on their way to the disk, in parts that threads take."""
 
-    parts: list[_Jobs]
     parts_left: int
     started_s: float
     over: asyncio.Future[None]
@@ -53,7 +52,7 @@ class Flusher:
         self._current: _Round | None = None
         #: while rounds begin by themselves; a bug in one of them ends it
         self._running: asyncio.Future[None] | None = None
-        self._parts: SimpleQueue[tuple[_Round, _Jobs, asyncio.AbstractEventLoop] | None] = SimpleQueue()
+        self._parts: SimpleQueue[tuple[_Round, _Jobs] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
 
     def mark_dirty(self, partition: Partition) -> None:
@@ -99,17 +98,17 @@ class Flusher:
         jobs = self._take_jobs()
         if not jobs:
             return
-        loop = asyncio.get_running_loop()
+        over = asyncio.get_running_loop().create_future()
         share = -(-len(jobs) // SYNC_THREADS)
         parts: list[_Jobs] = [jobs[i : i + share] for i in range(0, len(jobs), share)]
         # the loop's own clock may be rounded to milliseconds
-        self._current = _Round(parts, len(parts), time.perf_counter(), loop.create_future())
+        self._current = _Round(len(parts), time.perf_counter(), over)
         while len(self._threads) < len(parts):
             thread = threading.Thread(target=self._sync_parts, name="sync", daemon=True)
             self._threads.append(thread)
             thread.start()
         for part in parts:
-            self._parts.put((self._current, part, loop))
+            self._parts.put((self._current, part))
 
     def _take_jobs(self) -> list[tuple[Partition, SyncJob]]:
         dirty, self._dirty = self._dirty, {}
@@ -122,9 +121,9 @@ class Flusher:
     def _sync_parts(self) -> None:
         """A thread's life."""
         while (work := self._parts.get()) is not None:
-            round_, part, loop = work
+            round_, part = work
             failures = [_run(job) for _, job in part]
-            loop.call_soon_threadsafe(self._part_done, round_, part, failures)
+            round_.over.get_loop().call_soon_threadsafe(self._part_done, round_, part, failures)
 
     def _part_done(self, round_: _Round, part: _Jobs, failures: list[OSError | None]) -> None:
         round_.parts_left -= 1
