@@ -7,7 +7,7 @@ from leaselog.client import kafka_errors
 from leaselog.client.accumulator import BatchLimits
 from leaselog.client.async_producer import AsyncProducer
 from leaselog.client.blocking_producer import Producer
-from leaselog.client.cluster import Cluster
+from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, Cluster
 from leaselog.client.connection import Connection
 from leaselog.client.errors import (
     BrokerError,
@@ -54,8 +54,10 @@ from leaselog.client.share import (
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology, parse_bootstrap
 
 __all__ = [
+    "DEFAULT_API_TIMEOUT_MS",
     "EARLIEST",
     "LATEST",
+    "REQUEST_TIMEOUT_MS",
     "AcknowledgeType",
     "AcknowledgementCallback",
     "AsyncProducer",

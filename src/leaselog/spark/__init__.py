@@ -1,4 +1,5 @@
-"""Share groups for PySpark 4.2 and later: a streaming source whose records are leased, and a sink for their outcomes.
+"""Share groups for PySpark 4.2 and later: a streaming source whose records are leased, and a sink for their outcomes;
+and topics as tables.
 
 The only room that imports pyspark, and only when it is used: ``pip install leaselog[spark]``. What is decided here
 (ranges, batches, outcomes) is in modules that know nothing of it.
@@ -6,26 +7,31 @@ The only room that imports pyspark, and only when it is used: ``pip install leas
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from leaselog.spark.foreach import foreach_batch
 
 if TYPE_CHECKING:
     from leaselog.spark.source import KafkaShareDataSource
+    from leaselog.spark.topic_source import KafkaTopicDataSource
 
-__all__ = ["KafkaShareDataSource", "foreach_batch", "register"]
+__all__ = ["KafkaShareDataSource", "KafkaTopicDataSource", "foreach_batch", "register"]
+
+#: by class, the module that has it
+_DATA_SOURCES = {
+    "KafkaShareDataSource": "leaselog.spark.source",
+    "KafkaTopicDataSource": "leaselog.spark.topic_source",
+}
 
 
 def register(spark: Any) -> None:
-    """Make ``format("kafka-share")`` known to a Spark session."""
-    from leaselog.spark.source import KafkaShareDataSource
-
-    spark.dataSource.register(KafkaShareDataSource)
+    """Make ``kafka-share`` and ``kafka-topic`` known to a Spark session, for ``format``."""
+    for name in _DATA_SOURCES:
+        spark.dataSource.register(__getattr__(name))
 
 
 def __getattr__(name: str) -> Any:
-    if name == "KafkaShareDataSource":
-        from leaselog.spark import source
-
-        return source.KafkaShareDataSource
+    if name in _DATA_SOURCES:
+        return getattr(import_module(_DATA_SOURCES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

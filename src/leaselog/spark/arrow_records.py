@@ -1,4 +1,4 @@
-"""Records as Arrow record batches, in the columns of Spark's Kafka source and the delivery count. No pyspark in here.
+"""Records as Arrow record batches, in the columns of Spark's Kafka source, and the delivery count. No pyspark in here.
 
 Spark compares the schema of the first batch with the declared one, field by field; so both are written down here, and
 a test holds them together.
@@ -18,16 +18,17 @@ __all__ = ["ArrowRows", "arrow_schema", "spark_schema"]
 _MICROS = 1000
 
 
-def spark_schema(include_headers: bool) -> str:
+def spark_schema(include_headers: bool, with_delivery_count: bool = True) -> str:
     """The declared schema, as Spark spells it."""
-    headers = "headers array<struct<key: string, value: binary>>, " if include_headers else ""
+    headers = ", headers array<struct<key: string, value: binary>>" if include_headers else ""
+    delivery_count = ", delivery_count int" if with_delivery_count else ""
     return (
         "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp,"
-        f" timestampType int, {headers}delivery_count int"
+        f" timestampType int{headers}{delivery_count}"
     )
 
 
-def arrow_schema(include_headers: bool) -> pa.Schema:
+def arrow_schema(include_headers: bool, with_delivery_count: bool = True) -> pa.Schema:
     """The same as Arrow has it."""
     header = pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())])
     fields = [
@@ -39,7 +40,7 @@ def arrow_schema(include_headers: bool) -> pa.Schema:
         pa.field("timestamp", pa.timestamp("us", tz="UTC")),
         pa.field("timestampType", pa.int32()),
         *([pa.field("headers", pa.list_(pa.field("element", header)))] if include_headers else []),
-        pa.field("delivery_count", pa.int32()),
+        *([pa.field("delivery_count", pa.int32())] if with_delivery_count else []),
     ]
     return pa.schema(fields)
 
@@ -47,11 +48,14 @@ def arrow_schema(include_headers: bool) -> pa.Schema:
 class ArrowRows:
     """Collects records of one partition, until `take` makes a batch of them."""
 
-    def __init__(self, topic: str, partition: int, include_headers: bool) -> None:
+    def __init__(
+        self, topic: str, partition: int, include_headers: bool, with_delivery_count: bool = True
+    ) -> None:
         self._topic = topic
         self._partition = partition
-        self._schema = arrow_schema(include_headers)
+        self._schema = arrow_schema(include_headers, with_delivery_count)
         self._include_headers = include_headers
+        self._with_delivery_count = with_delivery_count
         self._clear()
 
     def _clear(self) -> None:
@@ -61,6 +65,9 @@ class ArrowRows:
 
     def __len__(self) -> int:
         return len(self._records)
+
+    def is_of(self, topic: str, partition: int) -> bool:
+        return (self._topic, self._partition) == (topic, partition)
 
     def add(self, records: Sequence[Record], timestamp_type: TimestampType, delivery_count: int) -> None:
         self._records += records
@@ -82,7 +89,8 @@ class ArrowRows:
         if self._include_headers:
             headers = [_headers(record) for record in records]
             columns.append(pa.array(headers, self._schema.field("headers").type))
-        columns.append(pa.array(self._delivery_counts, pa.int32()))
+        if self._with_delivery_count:
+            columns.append(pa.array(self._delivery_counts, pa.int32()))
         self._clear()
         return pa.RecordBatch.from_arrays(columns, schema=self._schema)
 

@@ -10,20 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
-from typing import TypeVar
 
-from leaselog.client import AcknowledgeType, ConfigError, ShareConsumerConfig
+from leaselog.client import AcknowledgeType, ShareConsumerConfig
+from leaselog.spark.given_options import INT_MAX, MAX_TASKS, SPARKS_OWN, GivenOptions
 
 __all__ = ["Acknowledge", "BoxOptions", "SourceOptions", "StartingOffsets"]
 
 DEFAULT_MAX_BYTES = 64 * 1024 * 1024
-MAX_TASKS = 100_000
-_INT_MAX = 2**31 - 1
-
-E = TypeVar("E", bound=Enum)
-D = TypeVar("D")
+FORMAT = "kafka-share"
 
 #: by lower-case name: what it would have to mean, and why it cannot
 _REFUSED = {
@@ -60,8 +55,6 @@ _SOURCE = (
     *("subscribe", "maxRecordsPerBatch", "maxBytesPerBatch", "parallelism", "includeHeaders", "acknowledge"),
     *("unmentioned", "startingOffsets", "failOnDataLoss"),
 )
-#: Spark adds these to a sink's options
-_SPARKS_OWN = ("checkpointLocation", "path", "queryName")
 
 
 class Acknowledge(Enum):
@@ -94,9 +87,9 @@ class BoxOptions:
     @classmethod
     def of(cls, given: Mapping[str, str]) -> BoxOptions:
         """For the sink. Raises ``ConfigError``."""
-        options = _Options(given)
-        options.refuse_others((*_BOX, *_SPARKS_OWN))
-        return options.box()
+        options = GivenOptions(given, FORMAT, _REFUSED)
+        options.refuse_others((*_BOX, *SPARKS_OWN))
+        return _box(options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +110,12 @@ class SourceOptions:
     @classmethod
     def of(cls, given: Mapping[str, str]) -> SourceOptions:
         """Raises ``ConfigError``, which names the option."""
-        options = _Options(given)
+        options = GivenOptions(given, FORMAT, _REFUSED)
         options.refuse_others(_SOURCE, allow_client=True)
         made = cls(
-            box=options.box(),
+            box=_box(options),
             topics=options.topics(),
-            client=options.client(),
+            client=options.client(_SOURCE),
             max_records=options.number("maxRecordsPerBatch", None),
             max_bytes=options.number("maxBytesPerBatch", DEFAULT_MAX_BYTES) or DEFAULT_MAX_BYTES,
             parallelism=options.number("parallelism", os.cpu_count() or 1, MAX_TASKS) or 1,
@@ -143,80 +136,16 @@ class SourceOptions:
             "group.id": self.box.group_id,
             "share.acknowledgement.mode": "explicit",
             "share.acquire.mode": "record_limit",
-            "max.poll.interval.ms": str(_INT_MAX),
+            "max.poll.interval.ms": str(INT_MAX),
         }
         ShareConsumerConfig.of(config)
         return config
 
 
-class _Options:
-    """Spark's options: names in any case, values as text."""
-
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self._values = {name.lower(): value for name, value in given.items()}
-
-    def refuse_others(self, known: tuple[str, ...], *, allow_client: bool = False) -> None:
-        names = {name.lower(): name for name in known}
-        for name in self._values:
-            if name in _REFUSED:
-                raise ConfigError(f"{name} is not an option of kafka-share: {_REFUSED[name]}")
-            if name not in names and not (allow_client and name.startswith("kafka.")):
-                near = get_close_matches(name, names, 1)
-                hint = f"; {names[near[0]]}?" if near else ""
-                raise ConfigError(f"{name} is not an option of kafka-share{hint}")
-
-    def text(self, name: str) -> str | None:
-        value = (self._values.get(name.lower()) or "").strip()
-        return value or None
-
-    def needed(self, name: str) -> str:
-        value = self.text(name)
-        if value is None:
-            raise ConfigError(f"the option {name} is missing")
-        return value
-
-    def box(self) -> BoxOptions:
-        return BoxOptions(
-            self.needed("kafka.bootstrap.servers"),
-            self.needed("kafka.share.group.id"),
-            self.text("outcomesLocation"),
-            self.text("outcomesChannel") or "",
-        )
-
-    def topics(self) -> tuple[str, ...]:
-        names = [name.strip() for name in self.needed("subscribe").split(",")]
-        topics = tuple(sorted({name for name in names if name}))
-        if not topics:
-            raise ConfigError("the option subscribe names no topic")
-        return topics
-
-    def client(self) -> tuple[tuple[str, str], ...]:
-        own = {name.lower() for name in _SOURCE}
-        return tuple(
-            (name.removeprefix("kafka."), value)
-            for name, value in sorted(self._values.items())
-            if name.startswith("kafka.") and name not in own
-        )
-
-    def number(self, name: str, default: int | None, most: int = _INT_MAX) -> int | None:
-        text = self.text(name)
-        if text is None:
-            return default
-        if not text.isdecimal() or not 1 <= int(text) <= most:
-            raise ConfigError(f"{name}={text}: expected a number from 1 to {most}")
-        return int(text)
-
-    def truth(self, name: str, default: bool) -> bool:
-        text = (self.text(name) or str(default)).lower()
-        if text not in ("true", "false"):
-            raise ConfigError(f"{name}={text}: expected true or false")
-        return text == "true"
-
-    def choice(self, name: str, kind: type[E], default: D) -> E | D:
-        text = self.text(name)
-        if text is None:
-            return default
-        for option in kind:
-            if option.value == text.lower():
-                return option
-        raise ConfigError(f"{name}={text}: expected one of {', '.join(str(o.value) for o in kind)}")
+def _box(options: GivenOptions) -> BoxOptions:
+    return BoxOptions(
+        options.needed("kafka.bootstrap.servers"),
+        options.needed("kafka.share.group.id"),
+        options.text("outcomesLocation"),
+        options.text("outcomesChannel") or "",
+    )

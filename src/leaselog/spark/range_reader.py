@@ -14,7 +14,16 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from leaselog.client import EARLIEST, BrokerError, Cluster, Topology, list_offsets, raise_for
+from leaselog.client import (
+    DEFAULT_API_TIMEOUT_MS,
+    EARLIEST,
+    REQUEST_TIMEOUT_MS,
+    BrokerError,
+    Cluster,
+    Topology,
+    list_offsets,
+    raise_for,
+)
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.arrow_records import ArrowRows
 from leaselog.spark.runs import Run, Runs
@@ -42,7 +51,7 @@ _log = logging.getLogger("leaselog.spark")
 
 
 class DataLoss(RuntimeError):
-    """Records that were acquired are no longer in the log."""
+    """Records that were planned to be read are no longer in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +61,40 @@ class RangeReader:
     bootstrap_servers: str
     client_id: str = "leaselog-spark"
     include_headers: bool = False
+    with_delivery_count: bool = True
     fail_on_data_loss: bool = True
     partition_max_bytes: int = PARTITION_MAX_BYTES
+    request_timeout_ms: int = REQUEST_TIMEOUT_MS
+    api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS
+
+    def cluster(self) -> Cluster:
+        return Cluster(
+            self.bootstrap_servers,
+            client_id=self.client_id,
+            request_timeout_ms=self.request_timeout_ms,
+            api_timeout_ms=self.api_timeout_ms,
+        )
 
     async def batches(self, ranges: Runs) -> AsyncIterator[pa.RecordBatch]:
         """Rows of exactly these ranges, by partition and offset. Raises ``DataLoss`` and what the client raises."""
-        async with Cluster(self.bootstrap_servers, client_id=self.client_id) as cluster:
-            for (topic, partition), some in groupby(ranges, key=lambda run: (run.topic, run.partition)):
-                rows = ArrowRows(topic, partition, self.include_headers)
-                place = _Place(cluster, TopicPartition(topic, partition), self)
-                async for header, records, delivery_count in place.read(list(some)):
-                    rows.add(records, header.timestamp_type, delivery_count)
-                    if len(rows) >= BATCH_ROWS:
-                        yield rows.take()
-                if len(rows):
+        rows: ArrowRows | None = None
+        async for run, header, records in self.records(ranges):
+            if rows is None or not rows.is_of(run.topic, run.partition):
+                if rows:
                     yield rows.take()
+                rows = ArrowRows(run.topic, run.partition, self.include_headers, self.with_delivery_count)
+            rows.add(records, header.timestamp_type, run.value)
+            if len(rows) >= BATCH_ROWS:
+                yield rows.take()
+        if rows:
+            yield rows.take()
+
+    async def records(self, ranges: Runs) -> AsyncIterator[tuple[Run, BatchHeader, list[Record]]]:
+        """The same, not made into rows: what is in each batch of the log, and in which of the ranges it is."""
+        async with self.cluster() as cluster:
+            for (topic, partition), some in groupby(ranges, key=lambda run: (run.topic, run.partition)):
+                async for found in _Place(cluster, TopicPartition(topic, partition), self).read(list(some)):
+                    yield found
 
 
 def read_ranges(reader: RangeReader, ranges: Runs) -> Iterator[pa.RecordBatch]:
@@ -94,7 +122,7 @@ class _Place:
         self._position = 0
         self._topology: Topology | None = None
 
-    async def read(self, ranges: list[Run]) -> AsyncIterator[tuple[BatchHeader, list[Record], int]]:
+    async def read(self, ranges: list[Run]) -> AsyncIterator[tuple[Run, BatchHeader, list[Record]]]:
         at, empty = 0, 0
         while at < len(ranges):
             self._position = max(self._position, ranges[at].start)
@@ -107,7 +135,7 @@ class _Place:
                 self._position = max(self._position, header.end_offset)
                 if not header.is_control:
                     for run, records in _matching(data, position, header, ranges[at:]):
-                        yield header, records, run.value
+                        yield run, header, records
             empty = empty + 1 if self._position == before else 0
             if empty == MAX_EMPTY_ANSWERS:
                 self._lost(ranges[at].end, "the broker has nothing to give there")
@@ -159,7 +187,7 @@ class _Place:
         return data
 
     def _lost(self, until: int, why: str) -> None:
-        text = f"{self._where}: records from offset {self._position} on were acquired and are gone: {why}"
+        text = f"{self._where}: records from offset {self._position} on should be read and are gone: {why}"
         if self._reader.fail_on_data_loss:
             raise DataLoss(f"{text}. failOnDataLoss=false goes on without them")
         _log.warning("%s", text)
