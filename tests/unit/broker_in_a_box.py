@@ -67,5 +67,4 @@ async def in_a_box(data_dir: str | None = None, **settings: str) -> AsyncIterato
         broker.flusher.close()
         broker.logs.close()
         broker.cluster.close()
-        if broker._lock is not None:
-            broker._lock.release()
+        broker.machine.release()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -64,7 +64,7 @@ def test_names_lead_to_partitions_and_back() -> None:
     assert parse_directory_name("with-dash.and_dot-12") == partition
     for stranger in ("no-number-", "t-01", "t", "meta.properties", "bad name-0"):
         assert parse_directory_name(stranger) is None
-    doomed = deleted_directory_name(TopicPartition("x" * 249, 3))
+    doomed = deleted_directory_name(TopicPartition("x" * 249, 3), uuid4())
     assert len(doomed) == 255
     assert is_deleted_directory(doomed)
     assert parse_directory_name(doomed) is None

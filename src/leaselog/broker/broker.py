@@ -7,21 +7,19 @@ Stop: the socket first, then what is under way, then the sync, the checkpoints a
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from collections.abc import Coroutine
-from secrets import randbelow
 
 from leaselog.broker.api import Client, load_handlers
 from leaselog.broker.cleaner import Cleaner
 from leaselog.broker.client_quotas import ClientQuotas
 from leaselog.broker.cluster import Cluster
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.data_dir import DataDirectory, DataDirectoryLock
+from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.fetch_sessions import FetchSessions
 from leaselog.broker.flusher import Flusher
 from leaselog.broker.group_coordinator import GroupCoordinator
 from leaselog.broker.log_store import LogStore
+from leaselog.broker.machine import Machine, RealMachine
 from leaselog.broker.metrics import Metrics, serve_metrics
 from leaselog.broker.persister import Persister
 from leaselog.broker.persister_choice import choose_persister
@@ -33,14 +31,13 @@ from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.broker.share_partitions import SharePartitions
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.waiting_room import WaitingRoom
-from leaselog.log import Durability, Files, MemoryFiles, OsFiles
+from leaselog.log import Durability
 
 __all__ = ["Broker"]
 
 #: how long requests under way may take to be answered when the broker stops
 DRAIN_PATIENCE_S = 10.0
 CHECKPOINT_S = 60.0
-EPHEMERAL_DIRECTORY = "ephemeral"
 
 log = StructuredLog("broker")
 
@@ -48,28 +45,24 @@ log = StructuredLog("broker")
 class Broker:
     """Everything that runs in one process on one data directory (or, ephemeral, on none)."""
 
-    def __init__(self, config: BrokerConfig, *, data_dir: str | None) -> None:
+    def __init__(self, config: BrokerConfig, *, data_dir: str | None, machine: Machine | None = None) -> None:
+        """On this computer's ``data_dir`` (None: in memory), or on another ``machine`` that has one of its own."""
         load_handlers()
         self.config = config
         self.is_stopping = False
         self.metrics = Metrics()
         self.waiting_room = WaitingRoom()
-        self._lock: DataDirectoryLock | None = None
-        files: Files
-        if data_dir is None:
-            files, data_dir = MemoryFiles(), EPHEMERAL_DIRECTORY
-        else:
-            os.makedirs(data_dir, exist_ok=True)
-            self._lock = DataDirectoryLock(data_dir)
-            files = OsFiles()
-        files.make_directory(data_dir)
+        self.machine: Machine = RealMachine(data_dir) if machine is None else machine
+        files = self.machine.files
+        files.make_directory(self.machine.data_dir)
         durability = Durability(config.durability)
         self.flusher = Flusher(
             pause_s=config.durability_interval_ms / 1000 if durability is Durability.INTERVAL else 0.0,
             observe_sync=self.metrics.sync_seconds.observe,
+            syncs=self.machine.syncs(),
         )
         self.logs = LogStore(
-            DataDirectory(files, data_dir),
+            DataDirectory(files, self.machine.data_dir, new_uuid=self.machine.new_uuid),
             self.flusher,
             log_settings=self._log_settings,
             wake=self.waiting_room.wake,
@@ -78,7 +71,7 @@ class Broker:
         self.fetch_sessions = FetchSessions(
             slots=config.max_incremental_fetch_session_cache_slots,
             evict_after_ms=120_000,
-            new_id=lambda: randbelow(2**31 - 1) + 1,
+            new_id=lambda: self.machine.random_below(2**31 - 1) + 1,
         )
         self.quotas = ClientQuotas(
             samples=config.quota_window_num, sample_ms=config.quota_window_size_seconds * 1000
@@ -108,7 +101,7 @@ class Broker:
 
     def now_ms(self) -> int:
         """The wall clock: what records are stamped with."""
-        return int(time.time() * 1000)
+        return self.machine.wall_ms()
 
     def monotonic_ms(self) -> float:
         """A clock that never jumps: what deadlines are measured with."""
@@ -183,8 +176,7 @@ class Broker:
         self.flusher.close()
         self.logs.close()
         self.cluster.close()
-        if self._lock is not None:
-            self._lock.release()
+        self.machine.release()
 
     def connection_count(self) -> int:
         return len(self._server)

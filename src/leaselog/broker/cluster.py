@@ -96,7 +96,7 @@ class Cluster:
         self._shard = ClusterShard(self.node_id)
         self.configuration = Configuration(config, self._shard.configs)
         data = broker.logs.directory
-        self._identity = claim_directory(data.files, data.path, self.node_id)
+        self._identity = claim_directory(data.files, data.path, self.node_id, draw=data.new_uuid)
         self._log = ClusterLog(data.files, data.path, self._identity.directory_id, now_ms=broker.now_ms)
         self._changing = asyncio.Lock()
         #: changes whose clients may have gone
@@ -306,7 +306,7 @@ class Cluster:
             return configs
         command = CreateTopic(
             name=wish.name,
-            topic_id=TopicId(new_id()),
+            topic_id=TopicId(new_id(self._broker.machine.new_uuid)),
             partition_count=wish.partition_count,
             replication_factor=wish.replication_factor,
             assignments=wish.assignments,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -22,20 +23,22 @@ class Identity:
     directory_id: UUID
 
 
-def new_id() -> UUID:
+def new_id(draw: Callable[[], UUID] = uuid4) -> UUID:
     """A random id Kafka might have drawn: its text begins with no dash, which a shell would take for an option."""
     while True:
-        drawn = uuid4()
+        drawn = draw()
         # The small ones are Kafka's, for its own purposes.
         if not topic_id_to_text(drawn).startswith("-") and drawn.int >= 100:
             return drawn
 
 
-def claim_directory(files: Files, data_dir: str, node_id: NodeId) -> Identity:
+def claim_directory(
+    files: Files, data_dir: str, node_id: NodeId, *, draw: Callable[[], UUID] = uuid4
+) -> Identity:
     """Who the directory says we are; an empty one becomes ours. ``ConfigError`` if it is another node's."""
     path = f"{data_dir}/{META_PROPERTIES}"
     if not files.exists(path):
-        identity = Identity(topic_id_to_text(new_id()), node_id, new_id())
+        identity = Identity(topic_id_to_text(new_id(draw)), node_id, new_id(draw))
         _write(files, data_dir, path, identity)
         return identity
     found = parse_properties(read_whole(files, path).decode("utf-8", "replace"))
@@ -46,7 +49,7 @@ def claim_directory(files: Files, data_dir: str, node_id: NodeId) -> Identity:
     if "directory.id" in found:
         return Identity(found["cluster.id"], node_id, topic_id_from_text(found["directory.id"]))
     # Kafka leaves it out before 3.7 and adds it at the next start.
-    identity = Identity(found["cluster.id"], node_id, new_id())
+    identity = Identity(found["cluster.id"], node_id, new_id(draw))
     _write(files, data_dir, path, identity)
     return identity
 

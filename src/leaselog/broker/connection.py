@@ -58,7 +58,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answers: deque[_Answer] = deque()
         self._exclusive = False
         #: requests that may be given up when the client goes
-        self._reads: set[asyncio.Future[Message | None]] = set()
+        self._reads: dict[asyncio.Future[Message | None], None] = {}
         self._is_lost = False
         self._is_refused = False
         self._write_paused = False
@@ -196,10 +196,10 @@ class Connection(asyncio.BufferedProtocol):
         if call.api.exclusive:
             self._exclusive = True
         if call.api.only_reads:
-            self._reads.add(task)
+            self._reads[task] = None
 
         def done(finished: asyncio.Future[Message | None]) -> None:
-            self._reads.discard(finished)
+            self._reads.pop(finished, None)
             if call.api.exclusive:
                 self._exclusive = False
             if finished.cancelled():

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from uuid import UUID, uuid4
 
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import Files, format_offsets, parse_offsets, read_whole
@@ -51,9 +52,11 @@ class DataDirectoryLock:
 
 
 class DataDirectory:
-    def __init__(self, files: Files, path: str) -> None:
+    def __init__(self, files: Files, path: str, *, new_uuid: Callable[[], UUID] = uuid4) -> None:
         self.files = files
         self.path = path
+        #: for names that nobody has
+        self.new_uuid = new_uuid
 
     def take_clean_marker(self) -> bool:
         """Whether the last broker stopped cleanly. The marker is gone, durably, before anything is written."""

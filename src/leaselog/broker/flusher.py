@@ -1,39 +1,36 @@
 """Group commit: everything appended while one sync runs shares the next.
 
-One round at a time takes every partition that has unsynced bytes and syncs them in a few threads, since most of an
-fdatasync is waiting. Nobody waits for a timer: a round starts when something is dirty and ends when it is clean.
-In `interval` mode a round starts at most every `durability.interval.ms`; in `os` mode there are none but the last,
-at a clean stop.
-
-Every acknowledgement of a share group waits for a round, so what lies between a write and its sync is bare: a queue
-to the threads and one call back to the loop, instead of an executor, its futures and the turns that they take.
+One round at a time takes every partition that has unsynced bytes and has them synced in a few parts, side by side.
+Nobody waits for a timer: a round starts when something is dirty and ends when it is clean. In `interval` mode a round
+starts at most every `durability.interval.ms`; in `os` mode there are none but the last, at a clean stop.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from queue import SimpleQueue
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
+from leaselog.broker.sync_threads import SyncThreads
 from leaselog.log import SyncJob
 
 if TYPE_CHECKING:
+    from leaselog.broker.machine import Syncs
     from leaselog.broker.partition import Partition
 
 __all__ = ["Flusher"]
 
-SYNC_THREADS = 4
+PARTS = 4
 
 _Jobs: TypeAlias = Sequence[tuple["Partition", SyncJob]]
 
 
 @dataclass(slots=True)
 class _Round:
-    """Some partitions on their way to the disk, in parts that threads take."""
+    """Some partitions on their way to the disk, in parts."""
 
     parts_left: int
     started_s: float
@@ -41,7 +38,9 @@ class _Round:
 
 
 class Flusher:
-    def __init__(self, *, pause_s: float, observe_sync: Callable[[float], None]) -> None:
+    def __init__(
+        self, *, pause_s: float, observe_sync: Callable[[float], None], syncs: Syncs | None = None
+    ) -> None:
         self._pause_s = pause_s
         self._observe_sync = observe_sync
         #: an ordered set: first dirtied, first synced
@@ -52,8 +51,7 @@ class Flusher:
         self._current: _Round | None = None
         #: while rounds begin by themselves; a bug in one of them ends it
         self._running: asyncio.Future[None] | None = None
-        self._parts: SimpleQueue[tuple[_Round, _Jobs] | None] = SimpleQueue()
-        self._threads: list[threading.Thread] = []
+        self._syncs = SyncThreads() if syncs is None else syncs
 
     def mark_dirty(self, partition: Partition) -> None:
         """It is synced after this turn of the loop, with all that is dirty by then, or in the round after this one."""
@@ -87,28 +85,21 @@ class Flusher:
             await self._current.over
 
     def close(self) -> None:
-        for _ in self._threads:
-            self._parts.put(None)
-        for thread in self._threads:
-            thread.join()
+        self._syncs.close()
 
     def _begin(self) -> None:
-        """Hands what is dirty now to the threads."""
+        """Has what is dirty now synced."""
         self._next = None
         jobs = self._take_jobs()
         if not jobs:
             return
         over = asyncio.get_running_loop().create_future()
-        share = -(-len(jobs) // SYNC_THREADS)
+        share = -(-len(jobs) // PARTS)
         parts: list[_Jobs] = [jobs[i : i + share] for i in range(0, len(jobs), share)]
         # the loop's own clock may be rounded to milliseconds
         self._current = _Round(len(parts), time.perf_counter(), over)
-        while len(self._threads) < len(parts):
-            thread = threading.Thread(target=self._sync_parts, name="sync", daemon=True)
-            self._threads.append(thread)
-            thread.start()
         for part in parts:
-            self._parts.put((self._current, part))
+            self._syncs.run([job for _, job in part], partial(self._part_done, self._current, part))
 
     def _take_jobs(self) -> list[tuple[Partition, SyncJob]]:
         dirty, self._dirty = self._dirty, {}
@@ -117,13 +108,6 @@ class Flusher:
             for partition in dirty
             if not partition.is_deleted and (job := partition.log.pending_sync()) is not None
         ]
-
-    def _sync_parts(self) -> None:
-        """A thread's life."""
-        while (work := self._parts.get()) is not None:
-            round_, part = work
-            failures = [_run(job) for _, job in part]
-            round_.over.get_loop().call_soon_threadsafe(self._part_done, round_, part, failures)
 
     def _part_done(self, round_: _Round, part: _Jobs, failures: list[OSError | None]) -> None:
         round_.parts_left -= 1
@@ -158,11 +142,3 @@ class Flusher:
             # What the disk lost stays lost after a failed fsync; asking again would be told a lie.
             partition.log.sync_failed(job, failure)
             partition.failed(f"sync failed: {failure}")
-
-
-def _run(job: SyncJob) -> OSError | None:
-    try:
-        job.run()
-    except OSError as failure:
-        return failure
-    return None

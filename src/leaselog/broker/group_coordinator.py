@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
-from uuid import uuid4
 
 from leaselog.broker.coordinator_partitions import CoordinatorPartitions, coordinator_partition
 from leaselog.broker.group_owner import GroupCounts, GroupOwner
@@ -105,7 +104,7 @@ class GroupCoordinator:
 
     def fresh_member_id(self, prefix: str) -> MemberId:
         """An id nobody has: what the member calls itself, and chance."""
-        return MemberId(f"{prefix}-{uuid4()}")
+        return MemberId(f"{prefix}-{self._broker.machine.new_uuid()}")
 
     # -- what is told of them -------------------------------------------------------------------------------
 

@@ -133,7 +133,7 @@ class LogStore:
             partition.log.abandon()
             if not self.directory.files.exists(self._path(partition.name)):
                 continue  # it never had a record
-            doomed = f"{self.directory.path}/{deleted_directory_name(partition.name)}"
+            doomed = self._doomed_path(partition.name)
             self.directory.files.rename(self._path(partition.name), doomed)
             self._doomed.append((self._now_ms() + logs.config.file_delete_delay_ms, doomed))
         self.directory.files.sync_directory(self.directory.path)
@@ -152,7 +152,7 @@ class LogStore:
         for name in self.directory.files.names(self.directory.path):
             partition = parse_directory_name(name)
             if partition is not None and partition.topic not in known:
-                doomed = f"{self.directory.path}/{deleted_directory_name(partition)}"
+                doomed = self._doomed_path(partition)
                 log.warning("removing a partition of an unknown topic", partition=partition)
                 self.directory.files.rename(f"{self.directory.path}/{name}", doomed)
                 self._doomed.append((self._now_ms(), doomed))
@@ -182,6 +182,9 @@ class LogStore:
 
     def _path(self, name: TopicPartition) -> str:
         return f"{self.directory.path}/{directory_name(name)}"
+
+    def _doomed_path(self, name: TopicPartition) -> str:
+        return f"{self.directory.path}/{deleted_directory_name(name, self.directory.new_uuid())}"
 
     def _log_config(self, config: TopicConfig) -> LogConfig:
         return LogConfig.of({**config.log_settings, **self._log_settings()})

@@ -44,7 +44,7 @@ class Server:
             (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
         )
         self._idle_s = config.connections_max_idle_ms / 1000
-        self._connections: set[Connection] = set()
+        self._connections: dict[Connection, None] = {}
         self._hosts: Counter[str] = Counter()
         self._ids = itertools.count(1)
         self._listener: asyncio.Server | None = None
@@ -81,7 +81,7 @@ class Server:
         for option, size_bytes in self._socket_buffers:
             if size_bytes != -1:
                 sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
-        self._connections.add(connection)
+        self._connections[connection] = None
         self._nobody_left.clear()
         self._hosts[host] += 1
         self.metrics.connection_accepted()
@@ -96,7 +96,7 @@ class Server:
 
     def dismiss(self, connection: Connection) -> None:
         if connection in self._connections:
-            self._connections.remove(connection)
+            del self._connections[connection]
             if not self._connections:
                 self._nobody_left.set()
             host = connection.client.host

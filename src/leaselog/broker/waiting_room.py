@@ -18,8 +18,8 @@ __all__ = ["WaitingRoom"]
 
 class WaitingRoom:
     def __init__(self) -> None:
-        #: every waiting future stands under all of its keys, and under no other
-        self._parked: dict[Hashable, set[asyncio.Future[bool]]] = {}
+        #: every waiting future stands under all of its keys, and under no other; who came first is woken first
+        self._parked: dict[Hashable, dict[asyncio.Future[bool], None]] = {}
         self._count = 0
         #: how often anybody was woken, or would have been
         self.wake_count = 0
@@ -33,7 +33,7 @@ class WaitingRoom:
         woken: asyncio.Future[bool] = loop.create_future()
         keys = tuple(keys)
         for key in keys:
-            self._parked.setdefault(key, set()).add(woken)
+            self._parked.setdefault(key, {})[woken] = None
         timer = loop.call_later(timeout_s, _settle, woken, False)
         self._count += 1
         try:
@@ -43,7 +43,7 @@ class WaitingRoom:
             timer.cancel()
             for key in keys:
                 waiting = self._parked[key]
-                waiting.discard(woken)
+                waiting.pop(woken, None)
                 if not waiting:
                     del self._parked[key]
 

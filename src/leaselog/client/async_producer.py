@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Generic, TypeVar, overload
+from typing import Generic, TypeVar, cast, overload
 
 from leaselog.client.cluster import Cluster
 from leaselog.client.errors import ConnectionLost
@@ -76,7 +76,7 @@ class AsyncProducer(Generic[K, V]):
         )
         self._batches: BatchProducer | None = None
         self._beginning = asyncio.Lock()
-        self._open = set[AsyncReceipt]()
+        self._open = dict[AsyncReceipt, None]()  # an ordered set
         self._closed = False
 
     async def __aenter__(self) -> AsyncProducer[K, V]:
@@ -114,9 +114,9 @@ class AsyncProducer(Generic[K, V]):
             timestamp_ms=timestamp_ms,
             tag=receipt,
         )
-        self._open.add(receipt)
+        self._open[receipt] = None
         if receipt.is_done:
-            self._open.discard(receipt)
+            self._open.pop(receipt, None)
         return receipt
 
     async def flush(self) -> None:
@@ -154,10 +154,11 @@ class AsyncProducer(Generic[K, V]):
             return self._batches
 
     def _delivered(self, delivered: Delivered) -> None:
-        self._open.difference_update(settle(delivered))
+        for receipt in settle(delivered):
+            self._open.pop(cast(AsyncReceipt, receipt), None)
 
     def _give_up(self, why: BaseException) -> None:
         """What is still on its way will not arrive, or nobody will know."""
-        gone, self._open = self._open, set()
+        gone, self._open = self._open, {}
         for receipt in gone:
             receipt.put(why)

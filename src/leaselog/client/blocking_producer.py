@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from leaselog.client.producer import BatchProducer, Delivered
 from leaselog.client.producer_config import ProducerConfig
 from leaselog.client.receipts import Receipt, settle
 from leaselog.client.serializers import Serializer
+from leaselog.client.surroundings import wall_ms
 from leaselog.wire.records import RecordHeader
 
 __all__ = ["Producer"]
@@ -123,7 +123,7 @@ class Producer(Generic[K, V]):
             None if key is None else self.config.key_serializer(key),
             headers,
             partition,
-            time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms,
+            wall_ms() if timestamp_ms is None else timestamp_ms,
             receipt,
         )
         with self._changed:

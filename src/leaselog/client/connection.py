@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from importlib.metadata import version as package_version
+from functools import cache
+from importlib.metadata import version
 from typing import TypeVar
 
 from leaselog.client.errors import ClientError, ConnectionLost, RequestTimedOut, Unreachable
@@ -28,7 +29,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, address: str, client_id: str) -> None:
         self.address = address
-        self._session = Session(client_id, package_version("leaselog"))
+        self._session = Session(client_id, _package_version())
         self._transport: asyncio.Transport | None = None
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = loop.create_future()
@@ -165,3 +166,9 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable.set()
+
+
+@cache
+def _package_version() -> str:
+    """Looking it up reads files: once is enough."""
+    return version("leaselog")

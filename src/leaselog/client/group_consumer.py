@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from leaselog.client.connection import Connection
 from leaselog.client.errors import BrokerError, ClientError, is_retriable
 from leaselog.client.fetcher import LATEST, READ_COMMITTED, Fetched, Fetcher, FetchLimits, list_offsets
 from leaselog.client.membership import Ask, CountPartitions, GroupSettings, Membership, Wait
+from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.offset_commit import OffsetCommitResponse
@@ -361,7 +361,3 @@ async def _wait(changed: asyncio.Event, until_ms: int | None) -> None:
 
 def _partition_counts(found: Topology, topics: Mapping[str, int] | tuple[str, ...]) -> dict[str, int]:
     return {name: len(found.topics[name].partitions) for name in topics if name in found.topics}
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

@@ -6,7 +6,6 @@ One task decides what to send; each request in flight is a task of its own. Reco
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -17,6 +16,8 @@ from leaselog.client.accumulator import Accumulator, Batch, BatchLimits, fit, re
 from leaselog.client.cluster import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, Cluster
 from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, UnsupportedVersion, raise_for
 from leaselog.client.partitioner import Partitioner
+from leaselog.client.surroundings import monotonic_ms as _now_ms
+from leaselog.client.surroundings import new_chance, wall_ms
 from leaselog.client.topology import TopicInfo
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.compression import Codec
@@ -91,13 +92,13 @@ class BatchProducer:
         self._on_failed = on_failed
         limits = self._settings.limits
         self._batches = Accumulator(limits, numbered=self._settings.is_idempotent)
-        self._partitioner = Partitioner(limits.batch_bytes, chance or Random())
+        self._partitioner = Partitioner(limits.batch_bytes, chance or new_chance())
         self._topics = dict[str, TopicInfo]()
         #: topics whose leaders have to be looked up again
         self._stale = set[str]()
         self._producer_id, self._producer_epoch = NO_PRODUCER_ID, NO_PRODUCER_EPOCH
         self._flushing = 0
-        self._requests = set[asyncio.Task[None]]()
+        self._requests = dict[asyncio.Task[None], None]()  # an ordered set
         self._requests_of = dict[int, int]()
         self._wake = asyncio.Event()
         #: set and replaced whenever a batch is settled, which makes room and may end a flush
@@ -141,7 +142,7 @@ class BatchProducer:
         ``RequestTimedOut`` if there is no room after ``max_block_ms``.
         """
         info = self._topics.get(topic) or await self._look_up(topic)
-        timestamp_ms = time.time_ns() // 1_000_000 if timestamp_ms is None else timestamp_ms
+        timestamp_ms = wall_ms() if timestamp_ms is None else timestamp_ms
         record = Record(key, value, headers, timestamp_ms)
         size_bytes = record_bytes(record)
         if size_bytes > self._settings.max_request_bytes:
@@ -284,12 +285,12 @@ class BatchProducer:
                     self._batches.take(batch)
                 self._requests_of[leader] = self._requests_of.get(leader, 0) + 1
                 task = asyncio.create_task(self._deliver(leader, chosen))
-                self._requests.add(task)
+                self._requests[task] = None
                 task.add_done_callback(self._finished)
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         """A task that broke instead of ending leaves batches unsettled: say so rather than wait for ever."""
-        self._requests.discard(task)
+        self._requests.pop(task, None)
         if not task.cancelled() and (broken := task.exception()) is not None:
             self._fail(broken)
 
@@ -414,7 +415,3 @@ class BatchProducer:
     def _announce(self) -> None:
         self._settled.set()
         self._settled = asyncio.Event()
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from leaselog.model import TopicId, TopicPartition
 
@@ -65,10 +65,10 @@ def parse_directory_name(name: str) -> TopicPartition | None:
     return TopicPartition(match[1], int(match[2])) if match else None
 
 
-def deleted_directory_name(partition: TopicPartition) -> str:
+def deleted_directory_name(partition: TopicPartition, unique: UUID) -> str:
     """A name no live partition has, so that the topic can be made again at once."""
     # Kafka cuts the topic's name so that the whole stays a legal file name.
-    suffix = f"-{partition.partition}.{uuid4().hex}-delete"
+    suffix = f"-{partition.partition}.{unique.hex}-delete"
     return partition.topic[: _NAME_LIMIT - len(suffix)] + suffix
 
 

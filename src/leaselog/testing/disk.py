@@ -102,8 +102,12 @@ class SimDisk:
         self.cut_at: int | None = None
         #: every byte beyond this is refused with ENOSPC
         self.capacity_bytes = capacity_bytes
+        #: told when it has come to that, before anybody else
+        self.on_cut: Callable[[], None] = lambda: None
         #: given the operation's name and path, says whether it fails with EIO
         self.fails: Callable[[str, str], bool] = lambda operation, path: False
+        #: given a path and what was read of it, says what the reader gets instead
+        self.spoils: Callable[[str, bytes], bytes] = lambda path, data: data
         self._live = _Names()
         self._durable = _Names()
         self._journal: list[_Change] = []
@@ -187,6 +191,7 @@ class SimDisk:
 
     def step(self, operation: str, path: str) -> None:
         """Count an operation, and fail or die if it is its turn."""
+        self.require_power()
         self.operations += 1
         if self.fails(operation, path):
             raise _error(errno.EIO, path)
@@ -194,7 +199,16 @@ class SimDisk:
 
     def step_done(self) -> None:
         """The operation is under way: dying here, it has happened, and the dice say whether it lasts."""
-        if self.cut_at is not None and self.operations >= self.cut_at:
+        if self._is_cut():
+            self.on_cut()
+            raise PowerCut(self._current)
+
+    def _is_cut(self) -> bool:
+        return self.cut_at is not None and self.operations >= self.cut_at
+
+    def require_power(self) -> None:
+        """What a dying program still tries, on its way out of the call in which it died, never happens."""
+        if self._is_cut():
             raise PowerCut(self._current)
 
     def is_alive(self, boot: int) -> bool:
@@ -235,7 +249,8 @@ class _SimFile:
     def read_at(self, position: int, size_bytes: int) -> bytes:
         if self._disk.fails("read", self._path):
             raise _error(errno.EIO, self._path)
-        return bytes(self._bytes()[position : position + size_bytes])
+        self._disk.require_power()
+        return self._disk.spoils(self._path, bytes(self._bytes()[position : position + size_bytes]))
 
     def write_at(self, position: int, data: Buffer) -> None:
         live, written = self._bytes(to_write=True), bytes(data)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from leaselog.client.cluster import Cluster
 from leaselog.client.connection import Connection
@@ -36,6 +35,8 @@ from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.processing import ExceptionTypes, Processing
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, Worker
+from leaselog.client.surroundings import monotonic_ms as _now_ms
+from leaselog.client.surroundings import monotonic_s, new_uuid
 from leaselog.client.topology import Topology
 from leaselog.model import TopicPartition
 from leaselog.wire.messages.get_telemetry_subscriptions import (
@@ -117,12 +118,13 @@ class AsyncShareConsumer(Generic[K, V]):
             request_timeout_ms=self.config.request_timeout_ms,
             api_timeout_ms=self.config.default_api_timeout_ms,
         )
-        self.core = ShareCore(self.config, as_kafka_text(uuid4()), _now_ms())
+        self.core = ShareCore(self.config, as_kafka_text(new_uuid()), _now_ms())
         self._coordinator: Connection | None = None
-        self._tasks = set[asyncio.Task[None]]()
+        # ordered sets: a simulated world must find them in the same order every time
+        self._tasks = dict[asyncio.Task[None], None]()
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._waiting = set[asyncio.Future[None]]()
+        self._waiting = dict[asyncio.Future[None], None]()
         self._woken = False
         self._user: str | None = None
         self._in_callback = False
@@ -177,7 +179,7 @@ class AsyncShareConsumer(Generic[K, V]):
         """
         with self._in_use("poll"):
             self.tell_completed()
-            deadline = time.monotonic() + _seconds(timeout)
+            deadline = monotonic_s() + _seconds(timeout)
             again = self.core.begin_poll(_now_ms())
             if again:
                 self.pump()
@@ -191,7 +193,7 @@ class AsyncShareConsumer(Generic[K, V]):
                 self.check_woken()
                 records = self.core.take(_now_ms(), limit)
                 returned = len(records)
-                remaining = deadline - time.monotonic()
+                remaining = deadline - monotonic_s()
                 if records:
                     return records
                 self.core.want_records(max(0, int(remaining * 1000)), limit)
@@ -237,14 +239,14 @@ class AsyncShareConsumer(Generic[K, V]):
             timeout_s = self.config.default_api_timeout_ms / 1000 if timeout is None else _seconds(timeout)
             commit = self.core.commit(_now_ms(), int(timeout_s * 1000))
             self.pump()
-            await self._wait_commit(commit, time.monotonic() + timeout_s)
+            await self._wait_commit(commit, monotonic_s() + timeout_s)
             self.tell_completed()
             return commit.results
 
     async def _wait_commit(self, commit: Commit, deadline: float) -> None:
         while not commit.is_done:
             self.check_woken()
-            remaining = deadline - time.monotonic()
+            remaining = deadline - monotonic_s()
             if remaining <= 0:
                 commit.give_up(RequestTimedOut("not acknowledged in time"))
                 return
@@ -333,7 +335,7 @@ class AsyncShareConsumer(Generic[K, V]):
         """End the share sessions: what was said is said, the rest goes back. The membership stays."""
         self.core.want_nothing()
         if not self._closed:
-            await self._end_sessions(time.monotonic() + timeout_s)
+            await self._end_sessions(monotonic_s() + timeout_s)
         self.core.holdings.forget_lost()
         self.core.is_worked_on = False
         self.tell_completed()
@@ -383,7 +385,7 @@ class AsyncShareConsumer(Generic[K, V]):
             return
         self._broken = None  # whatever it was, what can be given back is given back
         with self._in_use("close"):
-            deadline = time.monotonic() + _seconds(timeout)
+            deadline = monotonic_s() + _seconds(timeout)
             self.core.begin_close(_now_ms())
             try:
                 if self._loop is not None:
@@ -396,15 +398,15 @@ class AsyncShareConsumer(Generic[K, V]):
 
     async def _end_sessions(self, deadline: float) -> None:
         self.core.queue_said(_now_ms())
-        while self.core.has_sessions and (remaining := deadline - time.monotonic()) > 0:
+        while self.core.has_sessions and (remaining := deadline - monotonic_s()) > 0:
             for ask in self.core.end_sessions(_now_ms()):
                 self._begin(ask)
             await self.changed(remaining)
 
     async def _leave(self, deadline: float) -> None:
-        deadline = min(deadline, time.monotonic() + LEAVE_TIMEOUT_S)
+        deadline = min(deadline, monotonic_s() + LEAVE_TIMEOUT_S)
         self.pump()
-        while not self.core.has_left and (remaining := deadline - time.monotonic()) > 0:
+        while not self.core.has_left and (remaining := deadline - monotonic_s()) > 0:
             await self.changed(remaining)
 
     async def _stop(self, why: ClientError) -> None:
@@ -487,11 +489,11 @@ class AsyncShareConsumer(Generic[K, V]):
 
     def _begin(self, step: Step) -> None:
         task = asyncio.create_task(self._carry_out(step))
-        self._tasks.add(task)
+        self._tasks[task] = None
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
+        self._tasks.pop(task, None)
         if not task.cancelled() and (broken := task.exception()) is not None:
             self._broken = self._broken or broken
             self.notify()
@@ -553,7 +555,7 @@ class AsyncShareConsumer(Generic[K, V]):
     # waiting
 
     def notify(self) -> None:
-        waiting, self._waiting = self._waiting, set()
+        waiting, self._waiting = self._waiting, {}
         for waiter in waiting:
             if not waiter.done():
                 waiter.set_result(None)
@@ -562,13 +564,13 @@ class AsyncShareConsumer(Generic[K, V]):
         """Returns when something was heard, or it is time."""
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[None] = loop.create_future()
-        self._waiting.add(waiter)
+        self._waiting[waiter] = None
         timer = loop.call_later(timeout_s, _let_go, waiter)
         try:
             await waiter
         finally:
             timer.cancel()
-            self._waiting.discard(waiter)
+            self._waiting.pop(waiter, None)
 
 
 def _let_go(waiter: asyncio.Future[None]) -> None:
@@ -580,7 +582,3 @@ def _seconds(timeout: float) -> float:
     if timeout < 0:
         raise ValueError(f"timeout={timeout}: expected zero or more seconds")
     return timeout
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

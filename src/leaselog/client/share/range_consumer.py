@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
-from uuid import uuid4
 
 from leaselog.client.errors import ClientError
 from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_core import LentRanges, RangeCore
+from leaselog.client.surroundings import monotonic_ms as _now_ms
+from leaselog.client.surroundings import monotonic_s, new_uuid
 
 __all__ = ["AsyncRangeConsumer"]
 
@@ -26,7 +26,7 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
 
     def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
         super().__init__(config, **more)
-        self.core = self._ranges = RangeCore(self.config, as_kafka_text(uuid4()), _now_ms())
+        self.core = self._ranges = RangeCore(self.config, as_kafka_text(new_uuid()), _now_ms())
 
     async def acquire(self, timeout: float, limit: int, max_bytes: int) -> list[LentRanges]:
         """What could be acquired, an empty list after ``timeout`` seconds. It is renewed until it is settled.
@@ -38,12 +38,12 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
             core = self._ranges
             core.take_completed()
             core.begin_work(_now_ms())
-            deadline = time.monotonic() + timeout
+            deadline = monotonic_s() + timeout
             try:
                 while True:
                     self.check_woken()
                     taken = core.take_ranges(_now_ms())
-                    remaining = deadline - time.monotonic()
+                    remaining = deadline - monotonic_s()
                     if taken or (remaining <= 0 and not (core.is_fetching and remaining > -_GRACE_S)):
                         return taken
                     if remaining > 0:
@@ -66,11 +66,7 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
                 (lease, self._ranges.settle(lease, types, _now_ms(), timeout_ms)) for lease, types in outcomes
             ]
             self.pump()
-            deadline = time.monotonic() + timeout
+            deadline = monotonic_s() + timeout
             for _, commit in sent:
                 await self._wait_commit(commit, deadline)
             return [(lease, commit.results.get(lease.where)) for lease, commit in sent]
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

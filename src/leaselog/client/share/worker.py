@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,8 @@ from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.errors import WakeupError
 from leaselog.client.share.processing import ExceptionTypes, outcome_of
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.surroundings import monotonic_ms as _now_ms
+from leaselog.client.surroundings import monotonic_s
 from leaselog.model import ErrorCode
 
 if TYPE_CHECKING:
@@ -141,8 +142,8 @@ class Worker:
     async def _drain(self) -> None:
         """No more records; handlers finish what they have begun, and it is acknowledged."""
         self._waiting.clear()
-        deadline = time.monotonic() + self._drain_timeout_s
-        while self._running and (remaining := deadline - time.monotonic()) > 0:
+        deadline = monotonic_s() + self._drain_timeout_s
+        while self._running and (remaining := deadline - monotonic_s()) > 0:
             self._core.begin_work(_now_ms())
             self._core.want_nothing()
             self._consumer.pump()
@@ -164,7 +165,3 @@ def tell_error(on_error: OnError | None, record: AnyRecord, error: Exception, ki
         on_error(record, error, kind)
     except Exception:  # noqa: BLE001 - what was decided of the record stands
         _log.exception("on_error raised")
-
-
-def _now_ms() -> int:
-    return time.monotonic_ns() // 1_000_000

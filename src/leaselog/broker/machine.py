@@ -1,0 +1,80 @@
+"""What a broker has from the machine it runs on: files, the wall clock, chance, and threads that wait for the disk.
+
+The one door to all of them. Whoever stands behind it decides what the broker lives through: the real machine here, a
+simulated one in the test kit. Sockets, timers and the clock that never jumps are the event loop's.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from secrets import randbelow
+from typing import Protocol
+from uuid import UUID, uuid4
+
+from leaselog.broker.data_dir import DataDirectoryLock
+from leaselog.broker.sync_threads import Outcomes, SyncThreads
+from leaselog.log import Files, MemoryFiles, OsFiles, SyncJob
+
+__all__ = ["Machine", "RealMachine", "Syncs"]
+
+EPHEMERAL_DIRECTORY = "ephemeral"
+
+
+class Syncs(Protocol):
+    """Somebody else who waits for the disk: several calls of ``run`` may be under way at once."""
+
+    def run(self, jobs: Sequence[SyncJob], done: Callable[[Outcomes], None]) -> None:
+        """Runs the jobs one after the other, then ``done`` on the loop."""
+
+    def close(self) -> None:
+        """Returns when nothing runs any more."""
+
+
+class Machine(Protocol):
+    files: Files
+    data_dir: str
+
+    def wall_ms(self) -> int:
+        """What records are stamped with. Jumps when somebody sets the clock."""
+
+    def new_uuid(self) -> UUID: ...
+
+    def random_below(self, bound: int) -> int: ...
+
+    def syncs(self) -> Syncs: ...
+
+    def release(self) -> None:
+        """The broker is done with the data directory: another one may take it."""
+
+
+class RealMachine:
+    """This computer. Without a data directory the files are in memory. Raises ``LockedByAnother``."""
+
+    def __init__(self, data_dir: str | None) -> None:
+        self._lock: DataDirectoryLock | None = None
+        self.files: Files
+        if data_dir is None:
+            self.files, self.data_dir = MemoryFiles(), EPHEMERAL_DIRECTORY
+        else:
+            os.makedirs(data_dir, exist_ok=True)
+            self._lock = DataDirectoryLock(data_dir)
+            self.files, self.data_dir = OsFiles(), data_dir
+
+    def wall_ms(self) -> int:
+        return int(time.time() * 1000)
+
+    def new_uuid(self) -> UUID:
+        return uuid4()
+
+    def random_below(self, bound: int) -> int:
+        return randbelow(bound)
+
+    def syncs(self) -> Syncs:
+        return SyncThreads()
+
+    def release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None

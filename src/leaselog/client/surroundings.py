@@ -1,0 +1,67 @@
+"""The one door to clocks and chance in the client. A simulated world stands itself behind it; nobody else does.
+
+One for the process, because a consumer reads the clock before it knows which event loop it will live in.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from random import Random
+from uuid import UUID, uuid4
+
+__all__ = [
+    "Surroundings",
+    "in_surroundings",
+    "monotonic_ms",
+    "monotonic_s",
+    "new_chance",
+    "new_uuid",
+    "wall_ms",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    #: a clock that never jumps: what deadlines are measured with
+    monotonic_ns: Callable[[], int] = time.monotonic_ns
+    #: what records are stamped with
+    wall_ns: Callable[[], int] = time.time_ns
+    new_uuid: Callable[[], UUID] = uuid4
+    new_chance: Callable[[], Random] = Random
+
+
+_current = Surroundings()
+
+
+@contextmanager
+def in_surroundings(other: Surroundings) -> Iterator[None]:
+    """Every client of the process lives in ``other`` until the block ends."""
+    global _current
+    before, _current = _current, other
+    try:
+        yield
+    finally:
+        _current = before
+
+
+def monotonic_ms() -> int:
+    return _current.monotonic_ns() // 1_000_000
+
+
+def monotonic_s() -> float:
+    return _current.monotonic_ns() / 1e9
+
+
+def wall_ms() -> int:
+    return _current.wall_ns() // 1_000_000
+
+
+def new_uuid() -> UUID:
+    return _current.new_uuid()
+
+
+def new_chance() -> Random:
+    return _current.new_chance()

@@ -1,0 +1,51 @@
+"""Whoever stands behind the doors decides what clients and brokers take for time and chance."""
+
+from __future__ import annotations
+
+import asyncio
+from random import Random
+from uuid import UUID
+
+from leaselog.broker.broker import Broker
+from leaselog.broker.config import BrokerConfig
+from leaselog.broker.machine import RealMachine
+from leaselog.client import surroundings
+from leaselog.client.surroundings import Surroundings, in_surroundings
+
+
+def test_a_client_in_other_surroundings_reads_their_clocks_until_the_block_ends() -> None:
+    other = Surroundings(
+        monotonic_ns=lambda: 7_000_000_000,
+        wall_ns=lambda: 9_000_000,
+        new_uuid=lambda: UUID(int=3),
+        new_chance=lambda: Random(5),
+    )
+    with in_surroundings(other):
+        assert (surroundings.monotonic_ms(), surroundings.monotonic_s()) == (7_000, 7.0)
+        assert surroundings.wall_ms() == 9
+        assert surroundings.new_uuid() == UUID(int=3)
+        assert surroundings.new_chance().random() == Random(5).random()
+    assert surroundings.wall_ms() > 9
+
+
+class SetClock(RealMachine):
+    """In memory, on the first of January 1970."""
+
+    def wall_ms(self) -> int:
+        return 86_400_000
+
+    def new_uuid(self) -> UUID:
+        return UUID(int=2**127 + 1)
+
+
+def test_a_broker_stamps_and_names_with_what_its_machine_says() -> None:
+    async def main() -> None:
+        broker = Broker(BrokerConfig.from_originals({}), data_dir=None, machine=SetClock(None))
+        await broker.start("127.0.0.1", 0)
+        try:
+            assert broker.now_ms() == 86_400_000
+            assert broker.cluster.directory_id == UUID(int=2**127 + 1)
+        finally:
+            await broker.stop()
+
+    asyncio.run(main())
