@@ -1,5 +1,6 @@
-"""Share groups for PySpark 4.2 and later: a streaming source whose records are leased, and a sink for their outcomes;
-and topics as tables.
+"""Share groups for PySpark 4.2 and later: a streaming source whose records are leased, and a sink for their outcomes.
+
+Topics, and what is known of the records of share groups, are tables.
 
 The only room that imports pyspark, and only when it is used: ``pip install leaselog[spark]``. What is decided here
 (ranges, batches, outcomes) is in modules that know nothing of it.
@@ -14,19 +15,27 @@ from leaselog.spark.foreach import foreach_batch
 
 if TYPE_CHECKING:
     from leaselog.spark.source import KafkaShareDataSource
+    from leaselog.spark.state_source import KafkaShareStateDataSource
     from leaselog.spark.topic_source import KafkaTopicDataSource
 
-__all__ = ["KafkaShareDataSource", "KafkaTopicDataSource", "foreach_batch", "register"]
+__all__ = [
+    "KafkaShareDataSource",
+    "KafkaShareStateDataSource",
+    "KafkaTopicDataSource",
+    "foreach_batch",
+    "register",
+]
 
 #: by class, the module that has it
 _DATA_SOURCES = {
     "KafkaShareDataSource": "leaselog.spark.source",
+    "KafkaShareStateDataSource": "leaselog.spark.state_source",
     "KafkaTopicDataSource": "leaselog.spark.topic_source",
 }
 
 
 def register(spark: Any) -> None:
-    """Make ``kafka-share`` and ``kafka-topic`` known to a Spark session, for ``format``."""
+    """Make ``kafka-share``, ``kafka-topic`` and ``kafka-share-state`` known to a Spark session, for ``format``."""
     for name in _DATA_SOURCES:
         spark.dataSource.register(__getattr__(name))
 

@@ -26,6 +26,7 @@ __all__ = [
     "chosen_places",
     "plan",
     "tasks_of",
+    "whole_partitions",
 ]
 
 
@@ -146,3 +147,12 @@ def tasks_of(ranges: Runs, parallelism: int, max_task_records: int | None) -> li
     if max_task_records is not None:
         parallelism = max(parallelism, -(-count(ranges) // max_task_records))
     return split(ranges, parallelism)
+
+
+def whole_partitions(ranges: Iterable[Run], parallelism: int) -> list[Runs]:
+    """Tasks for ranges that must not be torn: the largest first, each to whoever has the least."""
+    tasks: list[list[Run]] = [[] for _ in range(parallelism)]
+    for run in sorted(ranges, key=lambda run: run.start - run.end):
+        if run.start < run.end:
+            min(tasks, key=count).append(run)
+    return [runs_of(task) for task in tasks if task]
