@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# of the tests that wait for brokers and leases more than they work
+WORKERS ?= 4
 
 .PHONY: setup demo test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast deep bench docs
 
@@ -21,7 +23,8 @@ demo: setup ## starts a broker, produces, kills it, consumes, shows that nothing
 test: check interop crash spark conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
-	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/conformance -m "not crash and not deep"
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/conformance -m "not crash and not deep" \
+		-n 2 --dist worksteal
 
 fast: setup
 	$(PYTEST) tests/unit tests/arch
@@ -41,13 +44,15 @@ imports: setup
 	$(BIN)/lint-imports
 
 interop: setup ## clients nobody here wrote against a real broker process
-	$(PYTEST) tests/interop -m "not deep" --timeout 300
+	$(PYTEST) tests/interop -m "not deep and not alone" --timeout 300 -n $(WORKERS)
+	$(PYTEST) tests/interop -m "alone and not deep" --timeout 300
+	tests/interop/on-kafka --quick $(BIN)/python
 
-interop-kafka: setup ## our client, admin and commands on Apache Kafka: six minutes on a small machine
+interop-kafka: setup ## our client, admin and commands on Apache Kafka, all of it: six minutes on a small machine
 	tests/interop/on-kafka $(BIN)/python
 
 crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
-	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600
+	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600 -n 2
 
 spark: setup ## the pipeline on a local Spark; needs Java 17
 	tests/spark/check $(BIN)/python

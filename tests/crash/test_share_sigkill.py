@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import TopicPartition
 
+from crash.conftest import TOLD
 from crash.share_workers import ShareWorkers
 from crash.storm import Storm, parse
 from interop.broker_process import BrokerProcess
@@ -61,31 +62,19 @@ SETTINGS = {
 BURST, PAUSE_S = 4, 0.1
 
 
-@pytest.fixture
-def seed(capsys) -> int:
-    chosen = int(os.environ.get("LEASELOG_CRASH_SEED", time.time_ns() % 1_000_000))
-    with capsys.disabled():
-        print(f"\nLEASELOG_CRASH_SEED={chosen}")
-    return chosen
-
-
 @pytest.mark.timeout(400)
 def test_what_a_share_group_was_promised_holds_over_every_death(
-    broker_factory, fresh, tmp_path, seed, capsys
+    broker_factory, fresh, tmp_path, seed, record_property
 ) -> None:
-    report = run(broker_factory, fresh, tmp_path, seed, deaths=DEATHS)
-    with capsys.disabled():
-        print(report)
+    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=DEATHS))
 
 
 @pytest.mark.deep
 @pytest.mark.timeout(3600)
 def test_what_a_share_group_was_promised_holds_over_a_hundred_deaths(
-    broker_factory, fresh, tmp_path, seed, capsys
+    broker_factory, fresh, tmp_path, seed, record_property
 ) -> None:
-    report = run(broker_factory, fresh, tmp_path, seed, deaths=100)
-    with capsys.disabled():
-        print(report)
+    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=100))
 
 
 def run(broker_factory, fresh, tmp_path: Path, seed: int, deaths: int) -> str:

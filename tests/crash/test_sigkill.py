@@ -9,6 +9,7 @@ import time
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 
+from crash.conftest import TOLD
 from crash.storm import Storm, judge
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import WAIT_S, consumer_of, create_topic, take
@@ -37,10 +38,9 @@ def everything(broker: BrokerProcess, topic: str) -> dict[int, list[tuple[int, b
 
 
 @pytest.mark.timeout(180)
-def test_no_acknowledged_record_is_lost_and_none_is_invented(broker_factory, fresh, capsys) -> None:
-    seed = int(os.environ.get("LEASELOG_CRASH_SEED", time.time_ns() % 1_000_000))
-    with capsys.disabled():
-        print(f"\nLEASELOG_CRASH_SEED={seed}")
+def test_no_acknowledged_record_is_lost_and_none_is_invented(
+    broker_factory, fresh, seed, record_property
+) -> None:
     chance = random.Random(seed)
     # small segments, so that deaths also meet a roll and recovery meets more than one file
     broker: BrokerProcess = broker_factory({"group.initial.rebalance.delay.ms": "0"})
@@ -61,6 +61,5 @@ def test_no_acknowledged_record_is_lost_and_none_is_invented(broker_factory, fre
     for storm in storms[:2]:
         storm.stop()
     counts = judge(storms, everything(broker, topic))
-    with capsys.disabled():
-        print(f"{DEATHS} deaths, {dict(counts)}")
+    record_property(TOLD, f"{DEATHS} deaths, {dict(counts)}")
     assert counts["acknowledged"] > 1_000

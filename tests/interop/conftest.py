@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from interop.broker_process import SHARE, BrokerProcess
+from interop.broker_process import SHARE, BrokerProcess, is_kafka
 from interop.java_process import Java
 from interop.toolbox import Shell, Toolbox
+from interop.workers import pytest_xdist_make_scheduler  # noqa: F401
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # kafka-python reads its schemas the old way
@@ -43,8 +44,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[BrokerProcess]:
+def broker(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[BrokerProcess]:
     """The broker nearly every test shares; what a test leaves behind has a name of its own."""
+    if is_kafka():  # it takes ten seconds to start, and a third of a gigabyte
+        yield request.getfixturevalue("share_broker")
+        return
     process = BrokerProcess(tmp_path_factory.mktemp("broker"))
     pytestconfig.stash[_brokers].append(process)
     process.start()

@@ -1,18 +1,21 @@
 """Apache's Java clients and tools as child processes, by class name.
 
 Owns finding the jars (`KAFKA_LIBS`, or Maven into the checkout's `out/`) and compiling our checks against
-them. Where Java is missing the tests are skipped and say so, except with CI=true: there they must run.
+them, once, however many workers want them. Where Java is missing the tests are skipped and say so, except with
+CI=true: there they must run.
 """
 
 from __future__ import annotations
 
+import fcntl
 import filecmp
 import os
 import re
 import shutil
 import subprocess
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,15 +60,16 @@ class Java:
 
     def compile(self) -> None:
         """Our checks, compiled when they changed."""
-        classes = OUT / "classes"
-        sources = sorted(SOURCES.glob("*.java"))
-        newest = max(source.stat().st_mtime for source in sources)
-        built = classes / "interop" / "Interop.class"
-        if built.exists() and built.stat().st_mtime > newest:
-            return
-        shutil.rmtree(classes, ignore_errors=True)
-        command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{self.libs}/*", *map(str, sources)]
-        subprocess.run(command, check=True, timeout=TIMEOUT_S)
+        with _one_worker():
+            classes = OUT / "classes"
+            sources = sorted(SOURCES.glob("*.java"))
+            newest = max(source.stat().st_mtime for source in sources)
+            built = classes / "interop" / "Interop.class"
+            if built.exists() and built.stat().st_mtime > newest:
+                return
+            shutil.rmtree(classes, ignore_errors=True)
+            command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{self.libs}/*", *map(str, sources)]
+            subprocess.run(command, check=True, timeout=TIMEOUT_S)
 
     def report(self, address: str, checks: Sequence[str]) -> dict[str, tuple[bool, str]]:
         """Our checks against this broker, all in one JVM: the outcome of each, and what was wrong."""
@@ -98,13 +102,23 @@ def _libs() -> Path:
     if given := os.environ.get("KAFKA_LIBS"):
         return Path(given)
     libs, seen = OUT / "libs", OUT / "pom.xml"
-    if not (seen.exists() and filecmp.cmp(POM, seen, shallow=False)):
-        _need("mvn")
-        shutil.rmtree(libs, ignore_errors=True)
-        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={libs}"]
-        subprocess.run(["mvn", "-q", "-f", str(POM), *goal], check=True, timeout=600)
-        shutil.copy(POM, seen)  # last: a broken download is tried again
+    with _one_worker():
+        if not (seen.exists() and filecmp.cmp(POM, seen, shallow=False)):
+            _need("mvn")
+            shutil.rmtree(libs, ignore_errors=True)
+            goal = ["dependency:copy-dependencies", f"-DoutputDirectory={libs}"]
+            subprocess.run(["mvn", "-q", "-f", str(POM), *goal], check=True, timeout=600)
+            shutil.copy(POM, seen)  # last: a broken download is tried again
     return libs
+
+
+@contextmanager
+def _one_worker() -> Iterator[None]:
+    """Tests run in several processes: the first makes what is missing, the others wait and find it."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    with (OUT / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the end of the file handle, or of the process, gives it back
+        yield
 
 
 def _need(*programs: str) -> None:

@@ -56,6 +56,7 @@ def test_the_snippets_of_the_guide_work(
     assert shown.endswith("['invoices', 'orders']\n")
 
 
+@pytest.mark.on_kafka
 def test_a_share_group_with_a_member_is_described_and_its_offsets_are_not_to_be_touched(
     admin: Admin, broker: BrokerProcess, topic: str, fresh: Callable[[str], str]
 ) -> None:
@@ -84,6 +85,7 @@ def test_a_share_group_with_a_member_is_described_and_its_offsets_are_not_to_be_
             admin.delete_groups([group])
 
 
+@pytest.mark.on_kafka
 def test_what_a_group_has_in_flight_is_told_by_leaselog_alone(
     admin: Admin, broker: BrokerProcess, topic: str, fresh: Callable[[str], str]
 ) -> None:
@@ -106,6 +108,7 @@ def test_what_a_group_has_in_flight_is_told_by_leaselog_alone(
         assert [(h.member_id, h.record_count) for h in seen.holders] == [(who.member_id, 3)]
 
 
+@pytest.mark.on_kafka
 def test_offsets_of_a_share_group_are_set_listed_and_deleted(
     admin: Admin, broker: BrokerProcess, topic: str, fresh: Callable[[str], str]
 ) -> None:
@@ -127,6 +130,7 @@ def test_offsets_of_a_share_group_are_set_listed_and_deleted(
         admin.describe_groups([group], type=GroupType.SHARE)
 
 
+@pytest.mark.on_kafka
 def test_a_classic_group_is_listed_and_described(
     admin: Admin, broker: BrokerProcess, topic: str, fresh: Callable[[str], str]
 ) -> None:

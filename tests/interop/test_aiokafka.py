@@ -178,6 +178,7 @@ def test_an_offset_out_of_range_is_reported(broker, fresh) -> None:
     asyncio.run(scenario())
 
 
+@pytest.mark.alone
 def test_a_waiting_fetch_is_woken(broker, fresh) -> None:
     topic = create_topic(broker, fresh("topic"))
 

@@ -83,6 +83,7 @@ def test_a_broker_that_is_not_there_is_one_line(ours, broker, fresh) -> None:
     assert (out, err) == ("", "leaselog share-groups: 127.0.0.1:1: Connection refused\n")
 
 
+@pytest.mark.on_kafka
 def test_records_are_printed_released_rejected_and_accepted(broker, tmp_path, fresh) -> None:
     topic, group = create_topic(broker, fresh("topic")), fresh("group")
     with closing(Cli(broker, tmp_path)) as cli:

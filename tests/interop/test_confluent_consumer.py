@@ -145,6 +145,7 @@ def test_a_paused_partition_gives_nothing_while_its_neighbour_goes_on(broker, fr
         assert [(m.partition(), m.offset()) for m in take(consumer, 10)] == [(0, n) for n in range(10)]
 
 
+@pytest.mark.alone
 def test_a_waiting_fetch_answers_as_soon_as_a_record_arrives(broker, topic, fresh) -> None:
     config = {"fetch_wait_max_ms": 4_000, "enable_partition_eof": True}
     with closing(consumer_of(broker, fresh("group"), **config)) as consumer:

@@ -52,6 +52,7 @@ def refused(arguments: Sequence[str]) -> list[str]:
     return done.stderr.splitlines()
 
 
+@pytest.mark.alone
 def test_it_is_ready_soon_and_small(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     times = []

@@ -37,7 +37,6 @@ ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_S = 60.0
 #: Locks that have to be renewed in time, on a machine that may be busy with other things.
 LOCK_S = 3.0
-STEADY_LOCKS = {**SHORT_LOCKS, "group.share.record.lock.duration.ms": str(int(1000 * LOCK_S))}
 GUIDE = CHECKOUT / "docs" / "guides" / "share-consumer.md"
 
 
@@ -103,9 +102,8 @@ def _making(kind: type[Any]) -> Iterator[Make]:
         consumer.end()
 
 
-@pytest.fixture
-def steady(broker_factory) -> BrokerProcess:
-    return broker_factory(STEADY_LOCKS)
+def steady_group(broker: BrokerProcess, fresh: Callable[[str], str]) -> str:
+    return set_group(broker, fresh("g"), share_record_lock_duration_ms=str(int(1000 * LOCK_S)))
 
 
 def take(consumer: Any, count: int, kind: AcknowledgeType | None = ACCEPT) -> list[Any]:
@@ -133,6 +131,7 @@ def nothing_comes(consumer: Any, for_s: float = 1.5) -> bool:
     return True
 
 
+@pytest.mark.on_kafka
 def test_everything_is_delivered_once_and_in_order(broker, fresh, make) -> None:
     topic, group = create_topic(broker, fresh("t"), 2), set_group(broker, fresh("g"))
     sent = [Sent(b"k", b"%d" % i, (("h", b"x"),), i % 2, 1_700_000_000_000 + i) for i in range(2_000)]
@@ -147,6 +146,7 @@ def test_everything_is_delivered_once_and_in_order(broker, fresh, make) -> None:
     assert first.timestamp_ms == 1_700_000_000_000 + int(first.value)
 
 
+@pytest.mark.on_kafka
 def test_each_type_does_what_it_says(broker, fresh, make) -> None:
     topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
     produce(broker, topic, numbered(3))
@@ -163,26 +163,27 @@ def test_each_type_does_what_it_says(broker, fresh, make) -> None:
     assert nothing_comes(consumer)
 
 
-def test_an_acknowledgement_after_the_lock_ran_out_is_refused(steady, fresh, make) -> None:
-    topic, group = create_topic(steady, fresh("t")), set_group(steady, fresh("g"))
-    produce(steady, topic, numbered(1))
-    consumer = make(steady, group, topic)
+def test_an_acknowledgement_after_the_lock_ran_out_is_refused(share_broker, fresh, make) -> None:
+    topic, group = create_topic(share_broker, fresh("t")), steady_group(share_broker, fresh)
+    produce(share_broker, topic, numbered(1))
+    consumer = make(share_broker, group, topic)
     (record,) = take(consumer, 1, None)
-    other = make(steady, group, topic)
+    other = make(share_broker, group, topic)
     (again,) = take(other, 1)  # as soon as the lock is over
     assert again.delivery_count == 2
     assert list(other.commit_sync(WAIT_S).values()) == [None]
-    produce(steady, topic, numbered(1))
+    produce(share_broker, topic, numbered(1))
     consumer.acknowledge(record)
     (error,) = consumer.commit_sync(WAIT_S).values()
     # what lies before the group's start is said to be fine; in between it is not
     assert error is None or (isinstance(error, BrokerError) and error.code is ErrorCode.INVALID_RECORD_STATE)
 
 
-def test_a_renewed_record_is_presented_again_and_stays_ours(steady, fresh, make) -> None:
-    topic, group = create_topic(steady, fresh("t")), set_group(steady, fresh("g"))
-    produce(steady, topic, numbered(1))
-    consumer = make(steady, group, topic)
+@pytest.mark.on_kafka
+def test_a_renewed_record_is_presented_again_and_stays_ours(share_broker, fresh, make) -> None:
+    topic, group = create_topic(share_broker, fresh("t")), steady_group(share_broker, fresh)
+    produce(share_broker, topic, numbered(1))
+    consumer = make(share_broker, group, topic)
     (record,) = take(consumer, 1, None)
     assert consumer.acquisition_lock_timeout == LOCK_S
     end = time.monotonic() + 1.5 * LOCK_S
@@ -195,10 +196,10 @@ def test_a_renewed_record_is_presented_again_and_stays_ours(steady, fresh, make)
     assert list(consumer.commit_sync(WAIT_S).values()) == [None]
 
 
-def test_what_is_being_processed_is_renewed_by_itself(steady, fresh, make) -> None:
-    topic, group = create_topic(steady, fresh("t")), set_group(steady, fresh("g"))
-    produce(steady, topic, numbered(2))
-    consumer, other = make(steady, group, topic), make(steady, group, topic)
+def test_what_is_being_processed_is_renewed_by_itself(share_broker, fresh, make) -> None:
+    topic, group = create_topic(share_broker, fresh("t")), steady_group(share_broker, fresh)
+    produce(share_broker, topic, numbered(2))
+    consumer, other = make(share_broker, group, topic), make(share_broker, group, topic)
     first, second = take(consumer, 2, None)
     for record in (first, second):
         if isinstance(consumer, InLoop):
@@ -211,6 +212,7 @@ def test_what_is_being_processed_is_renewed_by_itself(steady, fresh, make) -> No
     assert nothing_comes(other, LOCK_S)
 
 
+@pytest.mark.on_kafka
 def test_closing_gives_back_at_once(broker, fresh, make) -> None:
     topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
     produce(broker, topic, numbered(10))
@@ -223,6 +225,7 @@ def test_closing_gives_back_at_once(broker, fresh, make) -> None:
     assert {record.delivery_count for record in again} == {2}
 
 
+@pytest.mark.on_kafka
 def test_record_limit_is_a_limit(broker, fresh, make) -> None:
     topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
     produce(broker, topic, numbered(100))
@@ -237,6 +240,7 @@ def test_record_limit_is_a_limit(broker, fresh, make) -> None:
     assert seen == list(range(100))
 
 
+@pytest.mark.on_kafka
 def test_a_record_that_cannot_be_deserialised_is_released_until_it_is_rejected(broker, fresh, make) -> None:
     topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
     produce(broker, topic, [Sent(value=b'{"a": 1}'), Sent(value=b"oh no"), Sent(value=b"null")])
@@ -254,6 +258,7 @@ def test_a_record_that_cannot_be_deserialised_is_released_until_it_is_rejected(b
     assert nothing_comes(consumer)
 
 
+@pytest.mark.on_kafka
 def test_members_share_a_partition_and_no_record_twice(broker, fresh, blocking) -> None:
     topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
     settings = {"share_acquire_mode": "record_limit", "max_poll_records": 10}
@@ -324,6 +329,7 @@ def consumer_holds(consumer: Any, topic: str, offset: int) -> bool:
     )
 
 
+@pytest.mark.on_kafka
 def test_run_finishes_everything_with_several_handlers(broker, fresh, blocking) -> None:
     topic, group = create_topic(broker, fresh("t"), 3), set_group(broker, fresh("g"))
     produce(broker, topic, [Sent(value=b"%d" % n, partition=n % 3) for n in range(500)])
@@ -354,13 +360,13 @@ def test_run_finishes_everything_with_several_handlers(broker, fresh, blocking) 
     assert nothing_comes(blocking(broker, group, topic))
 
 
-def test_run_renews_for_slow_handlers_and_gives_back_the_rest(steady, fresh) -> None:
-    topic, group = create_topic(steady, fresh("t")), set_group(steady, fresh("g"))
-    produce(steady, topic, numbered(20))
+def test_run_renews_for_slow_handlers_and_gives_back_the_rest(share_broker, fresh) -> None:
+    topic, group = create_topic(share_broker, fresh("t")), steady_group(share_broker, fresh)
+    produce(share_broker, topic, numbered(20))
     seen = Counter[int]()
 
     async def main() -> None:
-        config = {"bootstrap.servers": steady.address, "group.id": group}
+        config = {"bootstrap.servers": share_broker.address, "group.id": group}
         async with AsyncShareConsumer(config) as consumer:
             consumer.subscribe([topic])
 
@@ -386,14 +392,14 @@ def test_run_renews_for_slow_handlers_and_gives_back_the_rest(steady, fresh) -> 
     assert len(seen) >= 4
 
 
-def test_a_cancelled_worker_accepts_nothing_it_has_not_finished(steady, fresh) -> None:
-    topic, group = create_topic(steady, fresh("t")), set_group(steady, fresh("g"))
-    produce(steady, topic, numbered(12))
+def test_a_cancelled_worker_accepts_nothing_it_has_not_finished(share_broker, fresh) -> None:
+    topic, group = create_topic(share_broker, fresh("t")), steady_group(share_broker, fresh)
+    produce(share_broker, topic, numbered(12))
     begun: set[int] = set()
     finished: set[int] = set()
 
     async def main() -> set[int]:
-        config = {"bootstrap.servers": steady.address, "group.id": group}
+        config = {"bootstrap.servers": share_broker.address, "group.id": group}
         async with AsyncShareConsumer(config) as consumer:
             consumer.subscribe([topic])
             enough = asyncio.Event()
@@ -423,6 +429,7 @@ def test_a_cancelled_worker_accepts_nothing_it_has_not_finished(steady, fresh) -
     assert asyncio.run(main()) == set(range(12)) - finished
 
 
+@pytest.mark.on_kafka
 def test_the_instance_id_is_the_brokers_to_give(broker, fresh, make) -> None:
     consumer = make(broker, fresh("g"), create_topic(broker, fresh("t")))
     try:

@@ -290,6 +290,7 @@ def test_what_was_accepted_stays_accepted_when_the_broker_ends(broker_factory, f
         assert nothing_comes(consumer)
 
 
+@pytest.mark.alone
 def test_new_records_reach_who_waits_at_once(broker, fresh) -> None:
     topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
     produce(broker, topic, [Sent(value=b"first")])
@@ -313,6 +314,7 @@ def test_new_records_reach_who_waits_at_once(broker, fresh) -> None:
         assert came[0] - produced < 0.3
 
 
+@pytest.mark.alone
 @pytest.mark.skipif(is_kafka(), reason="it hands out the first partitions an interval later")
 def test_the_first_record_of_a_fresh_group_comes_with_the_first_heartbeat(broker, fresh) -> None:
     topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
