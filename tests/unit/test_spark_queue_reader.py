@@ -48,6 +48,7 @@ class FakeMember:
         self.answers: list[Settled] = []
         self.ends: dict[TopicPartition, int] = {}
         self.coming: dict[TopicPartition, Progress] = {}
+        self.ended: set[str] = set()
         self.is_closed = False
 
     def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition:
@@ -58,6 +59,9 @@ class FakeMember:
         ranges = runs_of(self.fetches.pop(0))
         assert count(ranges) <= records
         return Acquisition([Lent(f"lease {len(self.asked)}", ranges)], count(ranges) * 100)
+
+    def has_ended(self, lease: Any) -> bool:
+        return lease in self.ended
 
     def settle(self, settlements: Sequence[Settlement[Any]]) -> Sequence[Settled]:
         self.settled += settlements
@@ -202,6 +206,61 @@ def test_a_restart_replays_the_unfinished_batch_and_accepts_what_the_broker_lend
     three = latest(queue, two)
     assert Batch.from_offset(three) == Batch(3, (run(30, 40),))
     assert member.told() == {ACCEPT: (run(0, 30, 2),)}
+
+
+def test_a_replayed_batch_is_acquired_again_before_it_runs_and_accepted_when_it_is_over() -> None:
+    member = FakeMember()
+    # the batch before, which nobody has accepted, and the first half of this one; then the other half
+    member.fetches = [[run(0, 20, 2)], [run(20, 30, 2)]]
+    queue = reader(member, parallelism="1")
+    one, two = Batch(1, (run(0, 10),)).to_offset(), Batch(2, (run(10, 30),)).to_offset()
+    assert queue.plan(one, two) == [(run(10, 30),)], "as the offset log has it"
+    assert member.asked[0][0] == 20
+    assert member.told() == {ACCEPT: (run(0, 10, 2),)}
+    queue.over(two)
+    assert member.told() == {ACCEPT: (run(0, 30, 2),)}
+
+
+def test_what_others_have_got_of_a_replayed_batch_is_read_all_the_same_and_not_waited_for() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 4, 2)]]
+    queue = reader(member, parallelism="1")
+    end = Batch(1, (run(0, 10),)).to_offset()
+    assert queue.plan(BEGIN, end) == [(run(0, 10),)]
+    assert member.now_s < DRAIN_IDLE_S
+    queue.over(end)
+    assert member.told() == {ACCEPT: (run(0, 4, 2),)}
+
+
+def test_what_waits_for_its_batch_is_never_more_than_a_limit_of_records() -> None:
+    member = FakeMember()
+    queue = reader(member)
+    member.fetches = [[run(0, 10), run(50, 90)]]
+    end = Batch(1, (run(0, 50),)).to_offset()
+    queue.plan(BEGIN, end)
+    batch = Batch.from_offset(latest(queue, end, Room(records=15)))
+    assert batch == Batch(2, (run(50, 65),))
+    assert Batch.from_offset(latest(queue, batch.to_offset(), Room(records=100))).ranges == (run(65, 90),)
+
+
+def test_records_whose_lease_ended_while_they_waited_for_their_batch_are_left_to_others() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    assert latest(queue, BEGIN, Room(least_records=15)) == BEGIN
+    member.ended = {"lease 1"}
+    member.fetches = [[run(8, 40, 2)]]
+    assert Batch.from_offset(latest(queue, BEGIN, Room(least_records=15))).ranges == (run(8, 40, 2),)
+
+
+def test_what_is_lent_anew_is_settled_under_the_new_lease_alone() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    latest(queue, BEGIN, Room(least_records=15))
+    member.fetches = [[run(0, 20, 2)]]
+    queue.over(latest(queue, BEGIN, Room(least_records=15)))
+    assert [(s.lease, s.ranges) for s in member.settled] == [("lease 3", (run(0, 20, 2),))]
 
 
 def test_a_batch_whose_leases_were_lost_is_accepted_when_it_comes_again() -> None:

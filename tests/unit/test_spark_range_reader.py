@@ -13,7 +13,7 @@ import pytest
 from leaselog.client import BrokerError, Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.spark import range_reader
-from leaselog.spark.range_reader import DataLoss, RangeReader
+from leaselog.spark.range_reader import DataLoss, RangeReader, read_ranges
 from leaselog.spark.runs import Run, runs_of
 from leaselog.wire.messages.fetch import FetchableTopicResponse, FetchRequest, FetchResponse, PartitionData
 from leaselog.wire.messages.list_offsets import (
@@ -32,6 +32,9 @@ class LogCluster:
 
     def __init__(self, start: int = 0, end: int = 100, gaps: Sequence[int] = ()) -> None:
         self.start, self.end, self.gaps = start, end, gaps
+        #: what the leader takes for safe in its first answers
+        self.visible_ends: list[int] = []
+        self.is_left = False
         self.errors: list[int] = []
         self.fetched: list[int] = []
 
@@ -41,7 +44,7 @@ class LogCluster:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        pass
+        self.is_left = True
 
     async def topology(self, topics: list[str]) -> Topology:
         return Topology({1: Node(1, "h", 1)}, None, 1, {"t": TOPIC}, {})
@@ -66,6 +69,8 @@ class LogCluster:
             data.error_code = self.errors.pop(0)
         elif not self.start <= asked <= self.end:
             data.error_code = ErrorCode.OFFSET_OUT_OF_RANGE
+        elif self.visible_ends:
+            data.high_watermark = self.visible_ends.pop(0)
         elif asked < self.end:
             data.records = self._batch(asked - asked % 10)
         return FetchResponse(responses=[FetchableTopicResponse(topic_id=TOPIC.topic_id, partitions=[data])])
@@ -150,3 +155,31 @@ def test_records_behind_the_end_of_a_log_that_lost_some_are_an_error(monkeypatch
         read(monkeypatch, LogCluster(end=10), run(5, 15))
     found = read(monkeypatch, LogCluster(end=10), run(5, 15), fail_on_data_loss=False)
     assert column(found, "offset") == [5, 6, 7, 8, 9]
+
+
+def test_several_ranges_behind_the_end_are_given_up_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LogCluster(end=30)
+    cluster.visible_ends = [10] * (range_reader.MAX_EMPTY_ANSWERS + 2)
+    found = read(
+        monkeypatch, cluster, run(12, 14), run(16, 18), run(20, 22), run(24, 26), fail_on_data_loss=False
+    )
+    assert column(found, "offset") == [24, 25]
+
+
+def test_a_new_leader_that_does_not_show_all_of_its_log_yet_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cluster = LogCluster()
+    cluster.visible_ends = [5, 5, 12]
+    assert column(read(monkeypatch, cluster, run(10, 20)), "offset") == list(range(10, 20))
+
+
+def test_a_task_that_stops_reading_half_way_leaves_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = LogCluster()
+    monkeypatch.setattr(range_reader, "Cluster", lambda *_, **__: cluster)
+    monkeypatch.setattr(range_reader, "BATCH_ROWS", 10)
+    batches = read_ranges(RangeReader("h:1"), (run(0, 50),))
+    assert next(batches).num_rows == 10
+    assert not cluster.is_left
+    batches.close()
+    assert cluster.is_left

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.spark.runs import Run, count, from_json, overlaps, runs_of, split, subtract, to_json
+from leaselog.spark.runs import Run, count, first, from_json, overlaps, runs_of, split, subtract, to_json
 
 
 def run(start: int, end: int, value: int = 1, partition: int = 0, topic: str = "t") -> Run:
@@ -26,6 +26,13 @@ def test_the_later_delivery_of_an_offset_is_the_one_that_counts() -> None:
 
 def test_a_run_in_the_middle_is_cut_out() -> None:
     assert subtract([run(0, 10)], [run(2, 4), run(6, 7)]) == [run(0, 2), run(4, 6), run(7, 10)]
+
+
+def test_the_first_so_many_offsets_are_the_lowest_ones() -> None:
+    some = (run(0, 3), run(5, 9), run(0, 2, partition=1))
+    assert first(some, 5) == (run(0, 3), run(5, 7))
+    assert first(some, 100) == some
+    assert first(some, 0) == ()
 
 
 def test_an_overlap_tells_what_both_say() -> None:

@@ -16,6 +16,7 @@ from leaselog.client import (
     LATEST,
     AsyncRangeConsumer,
     BrokerError,
+    ClientError,
     Cluster,
     Lease,
     LentRanges,
@@ -75,10 +76,11 @@ class GroupMember:
         consumer = self._consumer
         assert consumer is not None, "what is held was acquired"
         results = dict(self._thread.run(consumer.settle(by_lease.items(), SETTLE_TIMEOUT_S)))
-        return [
-            Settled(results[s.lease], results[s.lease] is not None and not s.lease.is_renewable)
-            for s in settlements
-        ]
+        return [Settled(results[s.lease], _ran_out(s.lease, results[s.lease])) for s in settlements]
+
+    def has_ended(self, lease: Lease) -> bool:
+        """Whether what was lent is on its way to somebody else."""
+        return self._consumer is None or self._consumer.has_ended(lease)
 
     def log_ends(self) -> dict[TopicPartition, int]:
         return self._thread.run(self._log_ends())
@@ -127,6 +129,11 @@ class GroupMember:
             await self._consumer.close(CLOSE_TIMEOUT_S)
         if self._cluster is not None:
             await self._cluster.close()
+
+
+def _ran_out(lease: Lease, error: ClientError | None) -> bool:
+    """Whether a renewal would have kept it. A lease that ended with its connection had other troubles."""
+    return error is not None and not lease.is_renewable and lease.life.ended is None
 
 
 def _lent(one: LentRanges) -> Lent[Lease]:

@@ -13,7 +13,7 @@ ends: there such a record is processed once more.)
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -78,9 +78,18 @@ class Ledger(Generic[L]):
                 self._decided[outcome] = tuple(subtract(decided, set_back))
                 rest = tuple(subtract(rest, again))
             if rest:
+                self._take_held(rest)  # lent anew, so the lease of before is no more
                 self._held.append(Lent(lent.lease, rest))
                 new += rest
         return runs_of(new), settlements
+
+    def forget_ended(self, among: Runs, has_ended: Callable[[L], bool]) -> Runs:
+        """What of ``among`` is held no longer, because its lease has ended: it is on its way to somebody."""
+        gone = [
+            run for lent in self._held if has_ended(lent.lease) for run, _ in overlaps(lent.ranges, among)
+        ]
+        self._take_held(runs_of(gone))
+        return runs_of(gone)
 
     def decide(self, decision: Decision, *, is_of_before: bool = False) -> list[Settlement[L]]:
         """A batch is over. Whatever of it is held is to be settled; of the rest, what was done stays known.
@@ -93,7 +102,7 @@ class Ledger(Generic[L]):
             (RELEASE, decision.released),
             (REJECT, decision.rejected),
         ):
-            settlements += self._take_held(ranges, outcome)
+            settlements += [Settlement(lent.lease, lent.ranges, outcome) for lent in self._take_held(ranges)]
             if outcome in self._decided:  # what was to be released and is not held has been released
                 least = [run._replace(value=run.value + is_of_before) for run in ranges]
                 known = runs_of([*self._decided[outcome], *least])
@@ -103,15 +112,17 @@ class Ledger(Generic[L]):
                 self._decided[outcome] = known
         return settlements
 
-    def _take_held(self, ranges: Runs, outcome: AcknowledgeType) -> Iterator[Settlement[L]]:
+    def _take_held(self, ranges: Runs) -> list[Lent[L]]:
         left: list[Lent[L]] = []
+        all_taken: list[Lent[L]] = []
         for lent in self._held:
             taken = tuple(run for run, _ in overlaps(lent.ranges, ranges))
             if taken:
-                yield Settlement(lent.lease, taken, outcome)
+                all_taken.append(Lent(lent.lease, taken))
             if rest := subtract(lent.ranges, taken):
                 left.append(Lent(lent.lease, tuple(rest)))
         self._held = left
+        return all_taken
 
     def confirmed(self, settlement: Settlement[L]) -> None:
         """The broker knows: these records will not come again."""

@@ -6,6 +6,8 @@ What Spark tells it, and what follows:
 - `latest` with a start offset: that batch is over, whether or not `over` was called; Spark asks for the next only then.
   When the queue is idle Spark never calls commit for the last batch, so this is what keeps it from waiting for ever.
 - `plan`: the end offset stands in Spark's offset log. After a restart this comes first, for the batch to be replayed.
+  Its rows are those of the offset log, whoever has got the records since: an attempt of before may have brought them to
+  a sink that takes a batch once. What nobody else has got is acquired again first, so that nobody gets it meanwhile.
 - `over`: Spark's commit.
 """
 
@@ -23,7 +25,7 @@ from leaselog.spark.ledger import Ledger, Lent, Settlement
 from leaselog.spark.options import Acknowledge, SourceOptions
 from leaselog.spark.outcome_box import Report
 from leaselog.spark.outcomes import Decision, decide, newest
-from leaselog.spark.room import Room
+from leaselog.spark.room import FETCH_MAX_BYTES, FETCH_MAX_RECORDS, Room
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, split, subtract
 
 __all__ = ["Acquisition", "Box", "LeaseRanOut", "Member", "NoOutcomes", "Progress", "QueueReader", "Settled"]
@@ -39,8 +41,11 @@ FIRST_WAIT_S = 0.5
 LINGER_S = 0.05
 #: a batch is put together for no longer, even if it may hold everything
 MAX_PLANNING_S = 10.0
-#: what was there at the start and does not come for so long is held by somebody else
-DRAIN_IDLE_S = 10.0
+#: What was there at the start and does not come for so long is held by somebody else. A member that was killed keeps
+#: its seat, and the partitions that go with it, until its session times out after 45 seconds.
+DRAIN_IDLE_S = 60.0
+#: of a batch that is replayed, what is not lent again by then is somebody else's
+MAX_TAKING_BACK_S = 10.0
 
 _log = logging.getLogger("leaselog.spark")
 
@@ -80,6 +85,7 @@ class Member(Protocol):
     """A member of the share group; each call blocks."""
 
     def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition: ...
+    def has_ended(self, lease: Any) -> bool: ...
     def settle(self, settlements: Sequence[Settlement[Any]]) -> Sequence[Settled]: ...
     def log_ends(self) -> Mapping[TopicPartition, int]: ...
     def progress(self) -> Mapping[TopicPartition, Progress]: ...
@@ -133,6 +139,7 @@ class QueueReader:
             return []
         if last.number > self._planned.number:
             self._planned = last  # of an earlier process, carried out again by this one
+            self._take_back(last.ranges)
         if self._options.acknowledge is Acknowledge.ON_PLAN:
             self._finish(last)
         return split(last.ranges, self._options.parallelism)
@@ -223,16 +230,17 @@ class QueueReader:
     def _acquire(self, room: Room) -> Runs:
         least = 1 if self._target is not None else room.least_records
         began = quiet_since = self._clock()
-        wait_s = FIRST_WAIT_S if self._has_joined else JOIN_WAIT_S
-        self._has_joined = True
-        found = self._within_target(self._pending)
+        wait_s = self._first_wait_s()
+        # It may have been held for long; what others have by now is theirs.
+        gone = self._ledger.forget_ended(self._pending, self._member.has_ended)
+        self._pending = tuple(subtract(self._pending, gone))
+        found = room.fitting(self._within_target(self._pending))
         room = room.without(count(found), 0)
         while room.is_left:
-            got = self._member.acquire(wait_s, room.fetch_records, room.fetch_bytes)
-            new, settlements = self._ledger.lend(got.lent)
-            self._settle(settlements)
+            got, new = self._lend(wait_s, room.fetch_records, room.fetch_bytes)
             self._pending = runs_of([*self._pending, *new])
-            wanted = self._within_target(new)
+            wanted = room.fitting(tuple(subtract(self._within_target(new), found)))
+            found = runs_of([*found, *(again.run for again in overlaps(new, found))])
             now = self._clock()
             if wanted:
                 found = runs_of([*found, *wanted])
@@ -245,6 +253,28 @@ class QueueReader:
             return ()
         self._pending = tuple(subtract(self._pending, found))
         return found
+
+    def _first_wait_s(self) -> float:
+        wait_s = FIRST_WAIT_S if self._has_joined else JOIN_WAIT_S
+        self._has_joined = True
+        return wait_s
+
+    def _lend(self, wait_s: float, records: int, size_bytes: int) -> tuple[Acquisition, Runs]:
+        """What came, and what of it is new. What has its outcome already is settled."""
+        got = self._member.acquire(wait_s, records, size_bytes)
+        new, settlements = self._ledger.lend(got.lent)
+        self._settle(settlements)
+        return got, new
+
+    def _take_back(self, ranges: Runs) -> None:
+        """Hold again what an earlier process held, as far as nobody else does. What else comes waits for its batch."""
+        wait_s, deadline = self._first_wait_s(), self._clock() + MAX_TAKING_BACK_S
+        missing, is_coming = ranges, True
+        while missing and is_coming and self._clock() < deadline:
+            got, new = self._lend(wait_s, min(FETCH_MAX_RECORDS, count(missing)), FETCH_MAX_BYTES)
+            self._pending = runs_of([*self._pending, *subtract(new, ranges)])
+            missing = tuple(subtract(missing, new))
+            is_coming, wait_s = bool(got.lent), FIRST_WAIT_S
 
     def _within_target(self, some: Runs) -> Runs:
         if self._target is None:

@@ -44,7 +44,7 @@ __all__ = ["DataLoss", "RangeReader", "read_ranges"]
 BATCH_ROWS = 10_000
 PARTITION_MAX_BYTES = 4 * 1024 * 1024
 MAX_WAIT_MS = 500
-#: answers in a row without a single record, before a range that should have some is given up
+#: answers in a row without a single record, each after `MAX_WAIT_MS`, before a range that should have some is given up
 MAX_EMPTY_ANSWERS = 20
 
 _log = logging.getLogger("leaselog.spark")
@@ -120,6 +120,8 @@ class _Place:
         self._where = where
         self._reader = reader
         self._position = 0
+        #: too low for a while if the leader has just taken over: it does not know yet how far its log is safe
+        self._visible_end = 0
         self._topology: Topology | None = None
 
     async def read(self, ranges: list[Run]) -> AsyncIterator[tuple[Run, BatchHeader, list[Record]]]:
@@ -137,8 +139,10 @@ class _Place:
                     for run, records in _matching(data, position, header, ranges[at:]):
                         yield run, header, records
             empty = empty + 1 if self._position == before else 0
-            if empty == MAX_EMPTY_ANSWERS:
-                self._lost(ranges[at].end, "the broker has nothing to give there")
+            if empty >= MAX_EMPTY_ANSWERS:  # and then the next range is not waited for again
+                self._lost(
+                    ranges[at].end, f"the broker has nothing there, its log ends at {self._visible_end}"
+                )
             at = _first_after(ranges, at, self._position)
 
     async def _fetch(self, range_end: int) -> Buffer | None:
@@ -151,9 +155,7 @@ class _Place:
                 earliest if gone else range_end, f"the log begins at {earliest}" if gone else "behind its end"
             )
             return None
-        if answer.high_watermark <= self._position:
-            self._lost(range_end, f"the log ends at {answer.high_watermark}")
-            return None
+        self._visible_end = answer.high_watermark
         return answer.records or b""
 
     async def _ask(self) -> PartitionData:

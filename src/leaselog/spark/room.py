@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from leaselog.spark.options import SourceOptions
+from leaselog.spark.runs import Runs, first
 
-__all__ = ["Room"]
+__all__ = ["FETCH_MAX_BYTES", "FETCH_MAX_RECORDS", "Room"]
 
 #: of one fetch, where a limit leaves more
 FETCH_MAX_BYTES = 50 * 1024 * 1024
@@ -54,6 +55,10 @@ class Room:
     @property
     def fetch_bytes(self) -> int:
         return min(FETCH_MAX_BYTES, FETCH_MAX_BYTES if self.size_bytes is None else self.size_bytes)
+
+    def fitting(self, some: Runs) -> Runs:
+        """As much of it as may still go in, by the number of records."""
+        return some if self.records is None else first(some, self.records)
 
     def without(self, records: int, size_bytes: int) -> Room:
         return replace(

@@ -16,6 +16,7 @@ __all__ = [
     "Run",
     "Runs",
     "count",
+    "first",
     "from_json",
     "overlaps",
     "runs_of",
@@ -78,6 +79,17 @@ def _may_join(last: Run, run: Run) -> bool:
 
 def count(some: Iterable[Run]) -> int:
     return sum(run.end - run.start for run in some)
+
+
+def first(some: Iterable[Run], most: int) -> Runs:
+    """The ``most`` lowest offsets, or all there are."""
+    taken: list[Run] = []
+    for run in some:
+        if most <= 0:
+            break
+        taken.append(run._replace(end=min(run.end, run.start + most)))
+        most -= count(taken[-1:])
+    return tuple(taken)
 
 
 def overlaps(some: Iterable[Run], others: Iterable[Run]) -> Iterator[Overlap]:

@@ -8,7 +8,7 @@ from leaselog.client.errors import ClientError
 from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.membership import as_kafka_text
-from leaselog.client.share.range_core import LentRanges, RangeCore
+from leaselog.client.share.range_core import LentRanges, RangeCore, has_ended
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_uuid
 
@@ -55,6 +55,10 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
             finally:
                 core.want_nothing()
                 self.pump()
+
+    def has_ended(self, lease: Lease) -> bool:
+        """Whether what was lent is on its way to somebody else. From any thread."""
+        return has_ended(lease, _now_ms())
 
     async def settle(
         self, outcomes: Iterable[tuple[Lease, Mapping[int, int]]], timeout: float
