@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,17 @@ import pytest
 
 from interop.broker_process import BrokerProcess
 from spark.queries import Queue
+from spark.sessions import LOCAL, start_session
+
+#: leases one can wait for, and members that are missed soon after they were killed
+CONFIG = {
+    "share.coordinator.state.topic.num.partitions": "3",
+    "group.share.min.record.lock.duration.ms": "1000",
+    "group.share.min.session.timeout.ms": "3000",
+    "group.share.session.timeout.ms": "6000",
+    "group.share.min.heartbeat.interval.ms": "500",
+    "group.share.heartbeat.interval.ms": "1000",
+}
 
 _names = itertools.count(1)
 _broker = pytest.StashKey[BrokerProcess]()
@@ -40,30 +50,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     if shutil.which("java") is None:
         _cannot_run("no Java on the path")
     try:
-        from pyspark.sql import SparkSession
+        import pyspark  # noqa: F401
     except ImportError:
         _cannot_run("pyspark is not installed: make spark")
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("leaselog tests")
-    settings = {
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.log.level": "ERROR",
-    }
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    session = builder.getOrCreate()
-    import leaselog.spark
-
-    leaselog.spark.register(session)
+    session = start_session(LOCAL, {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))})
     yield session
     session.stop()
 
@@ -78,13 +68,31 @@ def _cannot_run(what: str) -> None:
 def broker(
     spark: Any, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[BrokerProcess]:
-    process = BrokerProcess(
-        tmp_path_factory.mktemp("broker"), {"group.share.min.record.lock.duration.ms": "1000"}
-    )
+    process = BrokerProcess(tmp_path_factory.mktemp("broker"), CONFIG)
     pytestconfig.stash[_broker] = process
     process.start()
     yield process
     process.stop()
+
+
+@pytest.fixture
+def new_broker(tmp_path: Path, pytestconfig: pytest.Config) -> Iterator[Callable[[], BrokerProcess]]:
+    """For a test that does to its broker what the others would not like."""
+    started: list[BrokerProcess] = []
+    shared = pytestconfig.stash.get(_broker, None)
+
+    def make() -> BrokerProcess:
+        process = BrokerProcess(tmp_path / "broker", CONFIG)
+        pytestconfig.stash[_broker] = process
+        started.append(process)
+        process.start()
+        return process
+
+    yield make
+    for process in started:
+        process.stop()
+    if shared is not None:
+        pytestconfig.stash[_broker] = shared
 
 
 @pytest.fixture

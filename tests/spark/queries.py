@@ -8,6 +8,7 @@ from typing import Any
 
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import producer_of
+from interop.share_state import ACKNOWLEDGED, offsets_of, stored_states
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType, ShareOffset
 from leaselog.model import TopicPartition
 
@@ -27,7 +28,7 @@ class Queue:
         with Admin(self.broker.address) as admin:
             admin.create_topics([NewTopic(self.topic, partitions=self.partitions)])
             configs = {name.replace("_", "."): value for name, value in group_configs.items()}
-            configs["share.renew.acknowledge.enable"] = "true"  # not Apache Kafka's default
+            configs.setdefault("share.renew.acknowledge.enable", "true")  # not Apache Kafka's default
             admin.alter_configs(Resource(ResourceType.GROUP, self.group), put=configs)
 
     def produce(self, numbers: Iterable[int]) -> None:
@@ -79,3 +80,13 @@ class Queue:
             found = admin.list_share_group_offsets({self.group: places})[self.group].values()
         lags = [offset.lag if isinstance(offset, ShareOffset) else None for offset in found]
         return sum(lag for lag in lags if lag is not None) if None not in lags else None
+
+    def accepted(self) -> set[tuple[int, int]]:
+        """Partitions and offsets that the state topic has as done: as accepted, if none was rejected."""
+        if not offsets_of(self.broker, self.group):
+            return set()
+        done = set[tuple[int, int]]()
+        for (_, partition), stored in stored_states(self.broker, self.group).items():
+            done |= {(partition, offset) for offset in range(stored.start)}
+            done |= {(partition, o) for o, (state, _) in stored.records.items() if state == ACKNOWLEDGED}
+        return done

@@ -1,0 +1,73 @@
+"""Drivers that die by SIGKILL at moments nobody chose, and what their successors make of checkpoint and sink.
+
+The sink takes each batch id once, as Spark's own file sink does. What the broker has down as accepted is looked up
+after every death, before anybody could mend it.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from interop.broker_process import is_kafka
+from interop.confluent_io import wait_until
+from spark.driver import Plan
+from spark.driver_process import DriverProcess, attempts, in_sink
+from spark.queries import Queue
+from spark.sessions import LOCAL
+
+RECORDS_A_LIFE = 500
+
+
+def test_a_driver_that_is_killed_again_and_again_loses_and_doubles_nothing(
+    queue: Callable[..., Queue], tmp_path: Path
+) -> None:
+    lives(queue(0, partitions=2), Plan({}, str(tmp_path / "query"), LOCAL, row_s=0.002), kills=3)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+def test_a_driver_that_is_killed_ten_times_loses_and_doubles_nothing(
+    queue: Callable[..., Queue], tmp_path: Path
+) -> None:
+    lives(queue(0, partitions=2), Plan({}, str(tmp_path / "query"), LOCAL, row_s=0.002), kills=10)
+
+
+def lives(made: Queue, plan: Plan, kills: int) -> None:
+    """One driver after the other; the last one is let finish."""
+    seed = random.randrange(2**32)
+    chance = random.Random(seed)
+    print(f"seed {seed}")
+    home = Path(plan.home)
+    plan.options.update(made.options(maxRecordsPerBatch=60, parallelism=3))
+    driver = DriverProcess(plan)
+    for life in range(kills):
+        made.produce(range(life * RECORDS_A_LIFE, (life + 1) * RECORDS_A_LIFE))
+        before = len(in_sink(home))
+        with driver.running():
+            # Else it would be killed while it joins, each time: what is of interest comes with the batches.
+            if chance.random() < 0.8:
+                wait_until(lambda: len(in_sink(home)) > before or not driver.is_running(), "a batch", 60)  # noqa: B023
+            time.sleep(chance.uniform(0, 2))
+            driver.kill(whole=chance.random() < 0.5)
+        accepted = made.accepted()
+        assert accepted <= set(in_sink(home)), "accepted, and not in the sink"
+    with driver.running():
+        driver.wait()
+    expected = {(number % 2, number // 2) for number in range(kills * RECORDS_A_LIFE)}
+    rows = Counter(in_sink(home))
+    assert set(rows) == expected
+    doubled = {place for place, times in rows.items() if times > 1}
+    if is_kafka():  # it does not count a delivery that its connection ended
+        assert len(doubled) <= kills * 60
+    else:
+        assert not doubled
+    by_batch: dict[int, list[tuple[int, int]]] = {}
+    for number, read in attempts(home):
+        assert by_batch.setdefault(number, read) == read, f"batch {number} was replayed with other rows"
+    assert made.backlog() == 0
