@@ -8,9 +8,10 @@ from typing import Any
 
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import producer_of
-from interop.share_state import ACKNOWLEDGED, offsets_of, stored_states
+from interop.share_state import ACKNOWLEDGED, stored_states
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType, ShareOffset
-from leaselog.model import TopicPartition
+from leaselog.client import BrokerError
+from leaselog.model import ErrorCode, TopicPartition
 
 #: for a query to come to an end, on a slow and busy machine
 QUERY_S = 150
@@ -75,15 +76,25 @@ class Queue:
 
     def backlog(self) -> int | None:
         """Records that are neither accepted nor archived; None while the group's coordinator does not know."""
+        lags = [offset.lag if isinstance(offset, ShareOffset) else None for offset in self._offsets()]
+        return sum(lag for lag in lags if lag is not None) if None not in lags else None
+
+    def _offsets(self) -> list[object]:
         places = [TopicPartition(self.topic, number) for number in range(self.partitions)]
         with Admin(self.broker.address) as admin:
-            found = admin.list_share_group_offsets({self.group: places})[self.group].values()
-        lags = [offset.lag if isinstance(offset, ShareOffset) else None for offset in found]
-        return sum(lag for lag in lags if lag is not None) if None not in lags else None
+            return list(admin.list_share_group_offsets({self.group: places})[self.group].values())
+
+    def _has_begun(self) -> bool:
+        try:
+            return any(isinstance(offset, ShareOffset) for offset in self._offsets())
+        except BrokerError as failed:
+            if failed.code is not ErrorCode.GROUP_ID_NOT_FOUND:
+                raise
+            return False
 
     def accepted(self) -> set[tuple[int, int]]:
         """Partitions and offsets that the state topic has as done: as accepted, if none was rejected."""
-        if not offsets_of(self.broker, self.group):
+        if not self._has_begun():
             return set()
         done = set[tuple[int, int]]()
         for (_, partition), stored in stored_states(self.broker, self.group).items():
