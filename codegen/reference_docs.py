@@ -85,6 +85,18 @@ KAFKA_METRICS = (
     ("lag of a share partition (KIP-1226, through the admin API)", "`leaselog_share_partition_lag` too"),
 )
 
+EXTENSIONS = (
+    "",
+    "## Beside Kafka's protocol",
+    "",
+    "Unmodified clients see none of this.",
+    "",
+    "- APIs from key 10000 on are leaselog's own. ApiVersions names them to clients whose software name is `leaselog`.",
+    "- ShareFetch: a request with tag 10000 (a boolean, true) acquires as ever, and the answer has empty records; tag",
+    "  10000 of a partition (an int64) is the size of the log batches that were left out: what a planner of work wants",
+    "  whose workers read the records themselves. Others skip tags they do not know.",
+)
+
 PAGES = Path(__file__).parents[1] / "docs" / "reference"
 
 
@@ -106,7 +118,7 @@ def api_page() -> str:
         if api.advertised_from != api.versions.first:
             shown += f" (advertised from {api.advertised_from})"
         lines.append(f"| {api.key} | {api.name} | {shown} | {api.kips} | `src/{module}.py` |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *EXTENSIONS]) + "\n"
 
 
 def metrics_page() -> str:

@@ -19,6 +19,7 @@ from leaselog.wire.messages import share_group_heartbeat as hb
 from leaselog.wire.record_batch import parse_header
 from leaselog.wire.records import Record, build_batch, rebuild_batch
 from leaselog.wire.schema import Message
+from leaselog.wire.share_fetch_ranges import wants_ranges_only, without_records
 
 TOPIC = "t"
 TOPIC_ID = UUID(int=7)
@@ -58,6 +59,8 @@ class ModelCluster:
         self.topic_names: list[str] = [TOPIC]
         self.heartbeat_error = self.top_error = self.fetch_error = self.ack_error = 0
         self.requests: list[Message] = []
+        #: for who asks for ranges alone, as leaselog does and Apache Kafka does not
+        self.leaves_records_out = True
 
     def produce(self, values: list[bytes | None], partition: int = 0) -> None:
         log = self.logs[partition]
@@ -104,6 +107,13 @@ class ModelCluster:
         else:
             assert isinstance(arrived, sa.ShareAcknowledgeRequest)
             made = self._share_acknowledge(step.node_id, arrived, now_ms)
+        if (
+            self.leaves_records_out
+            and isinstance(arrived, sf.ShareFetchRequest)
+            and wants_ranges_only(arrived)
+        ):
+            assert isinstance(made, sf.ShareFetchResponse)
+            made = without_records(made)
         return decode(type(made), version, encode(made, version))
 
     def topology(self) -> Topology:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from share_cluster_model import LOCK_MS, TOPIC, ModelCluster
 
-from leaselog.client import AcknowledgeType, BrokerError, RequestTimedOut
+from leaselog.client import AcknowledgeType, BrokerError, IllegalState, RequestTimedOut
 from leaselog.client.share.acknowledgements import Commit
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.range_core import LentRanges, RangeCore
@@ -75,6 +76,28 @@ def test_ranges_are_lent_without_a_look_at_the_records() -> None:
     assert lent.ranges == ((0, 5, 1),)
     assert lent.count == 5
     assert lent.size_bytes > 0
+
+
+@pytest.mark.parametrize("leaves_records_out", [True, False])
+def test_brokers_that_know_how_leave_the_records_out_and_say_how_large_they_are(
+    leaves_records_out: bool,
+) -> None:
+    player = Player(records_a_batch=5)
+    player.cluster.leaves_records_out = leaves_records_out
+    player.cluster.produce([b"v" * 1_000] * 10)
+    lent = player.acquire()
+    assert [offset for one in lent for offset in offsets_of(one)] == list(range(10))
+    assert sum(one.size_bytes for one in lent) > 10_000
+    assert player.core.metrics.bytes.total == (
+        0 if leaves_records_out else sum(one.size_bytes for one in lent)
+    )
+
+
+def test_a_consumer_of_ranges_hands_out_no_records() -> None:
+    player = Player(records_a_batch=5)
+    player.cluster.produce([b"v"] * 5)
+    with pytest.raises(IllegalState, match="ranges of offsets"):
+        player.core.take(player.now_ms, 10)
 
 
 def test_more_is_acquired_while_some_is_held_and_each_is_settled_by_itself() -> None:

@@ -28,6 +28,7 @@ from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchRequest,
 from leaselog.wire.record_batch import iterate_headers
 from leaselog.wire.records import read_records
 from leaselog.wire.schema import Message
+from leaselog.wire.share_fetch_ranges import RangesShareFetchRequest, RangesShareFetchResponse
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -139,7 +140,10 @@ class Member:
         if epoch is None:
             epoch, self.epoch = self.epoch, self.epoch + 1
         of_partition = {p: [] for p in (partitions if epoch == 0 else ())} | (acks or {})
-        request = ShareFetchRequest(
+        kind, answer = ShareFetchRequest, ShareFetchResponse
+        if "ranges_only" in wish:
+            kind, answer = RangesShareFetchRequest, RangesShareFetchResponse
+        request = kind(
             **{
                 "group_id": self.group.name,
                 "member_id": self.name,
@@ -169,7 +173,7 @@ class Member:
                 **wish,
             }
         )
-        return await self._ask(request, ShareFetchResponse, version)
+        return await self._ask(request, answer, version)
 
     async def acknowledge(
         self,

@@ -9,6 +9,8 @@
 - Version 2: an acquire mode that takes no record too many (KIP-1206), and leases renewed (KIP-1222) by a request that
   asks for no records.
 - Closing takes no records, and does not wait for the release of what the member still has.
+- An extension, in a tag: whoever asks for ranges alone is lent records as anybody, within the bounds it names, and gets
+  their ranges and their size (`wire/share_fetch_ranges.py`). What is not sent counts for no quota.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from leaselog.wire.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
+from leaselog.wire.share_fetch_ranges import RangesShareFetchRequest, wants_ranges_only, without_records
 
 #: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
 MAX_PARTITIONS = 20_000
@@ -47,7 +50,7 @@ WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 @serves(
-    ShareFetchRequest,
+    RangesShareFetchRequest,
     versions=(1, 2),
     kips="KIP-932, 1206, 1222",
     counts_errors=True,
@@ -180,17 +183,18 @@ def _response(
     context: RequestContext,
 ) -> ShareFetchResponse:
     broker, epoch = context.broker, request.share_session_epoch
+    sends_records = not wants_ranges_only(request)
     if epoch != FINAL_EPOCH and not session.is_current(epoch):
         text = f"share session epoch {session.epoch} came while {epoch} was waiting"
         return _refusal(Refused(ErrorCode.INVALID_SHARE_SESSION_EPOCH, text), context)
-    if broker.quotas.limits_fetch and fetching.bytes_given:
+    if broker.quotas.limits_fetch and fetching.bytes_given and sends_records:
         # Leased and read, so handed out; what is over the limit, the next request waits for.
         context.throttle_ms = broker.quotas.fetched(
             context.client_id, fetching.bytes_given, broker.monotonic_ms()
         )
     topics: dict[UUID, dict[int, PartitionData]] = {}
     for seat in fetching.seats:
-        data = _fetched(seat, session, context)
+        data = _fetched(seat, session, context, sends_records=sends_records)
         if data is not None or epoch == INITIAL_EPOCH:
             data = data or PartitionData(partition_index=seat.at.partition, records=b"")
             topics.setdefault(seat.at.topic_id, {})[seat.at.partition] = data
@@ -217,10 +221,12 @@ def _response(
         response.node_endpoints = [
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
         ]
-    return response
+    return response if sends_records else without_records(response)
 
 
-def _fetched(seat: Seat, session: ShareSession, context: RequestContext) -> PartitionData | None:
+def _fetched(
+    seat: Seat, session: ShareSession, context: RequestContext, *, sends_records: bool
+) -> PartitionData | None:
     """What the answer says of a partition; None if it has nothing to say."""
     broker, helping = context.broker, seat.helping
     has_error = seat.error != ErrorCode.NONE
@@ -240,5 +246,6 @@ def _fetched(seat: Seat, session: ShareSession, context: RequestContext) -> Part
             )
             for r in helping.ranges
         ]
-        broker.metrics.fetched(broker.cluster.name_for_metrics(seat.at.topic_id), len(helping.records))
+        sent_bytes = len(helping.records) if sends_records else 0
+        broker.metrics.fetched(broker.cluster.name_for_metrics(seat.at.topic_id), sent_bytes)
     return data

@@ -49,9 +49,12 @@ class Taken:
 class Acquired:
     """`take` until `is_empty`."""
 
-    def __init__(self, lease: Lease, data: Buffer, ranges: Sequence[LentRange]) -> None:
+    def __init__(
+        self, lease: Lease, data: Buffer, ranges: Sequence[LentRange], left_out_bytes: int = 0
+    ) -> None:
         self.lease = lease
-        self.bytes = len(data)
+        #: of the log batches, whether or not the broker sent them
+        self.bytes = len(data) + left_out_bytes
         self._data = memoryview(data)
         self._position = 0
         #: ascending and disjoint; what is behind the next record to be read

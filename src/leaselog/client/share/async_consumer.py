@@ -47,6 +47,7 @@ from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
 from leaselog.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
 from leaselog.wire.schema import Message
+from leaselog.wire.share_fetch_ranges import RangesShareFetchResponse, wants_ranges_only
 
 __all__ = ["CLOSE_TIMEOUT_S", "AcknowledgementCallback", "AsyncShareConsumer", "CommitResults"]
 
@@ -527,7 +528,8 @@ class AsyncShareConsumer(Generic[K, V]):
         renews = request.is_renew_ack
         limits = False
         if isinstance(request, ShareFetchRequest):
-            kind, limits = ShareFetchResponse, request.share_acquire_mode != BATCH_OPTIMIZED
+            kind = RangesShareFetchResponse if wants_ranges_only(request) else ShareFetchResponse
+            limits = request.share_acquire_mode != BATCH_OPTIMIZED
         if (renews or limits) and connection.version_for(type(request)) < _RENEWING_VERSION:
             what = "renewal" if renews else "share.acquire.mode=record_limit"
             raise UnsupportedVersion(

@@ -35,6 +35,7 @@ from leaselog.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatResponse,
 )
 from leaselog.wire.schema import Message
+from leaselog.wire.share_fetch_ranges import RangesPartitionData
 
 __all__ = ["RIDE_MS", "Acknowledged", "CoordinatorAsk", "MetadataAsk", "ShareCore", "Step"]
 
@@ -112,6 +113,8 @@ class ShareCore:
         self._last_fetched_node = -1
         #: open records are being worked on: they are renewed until the next poll
         self.is_worked_on = False
+        #: ask brokers to leave the records out
+        self.ranges_only = False
         # topics
         self._routes = Routes(
             now_ms,
@@ -373,6 +376,7 @@ class ShareCore:
                 max_bytes=self._config.fetch_max_bytes,
                 max_records=self._fetch_limit,
                 acquire_mode=self._config.acquire_mode,
+                ranges_only=self.ranges_only,
             )
             return node.fetch(self._routes.by_node.get(node.node_id, ()), wish, now_ms)
         if node.outbox and now_ms >= _speaks_at_ms(node):
@@ -554,8 +558,9 @@ class ShareCore:
         ranges = list(
             lent_ranges([(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records])
         )
-        acquired = Acquired(lease, data.records or b"", ranges)
-        self.metrics.bytes.record(acquired.bytes, now_ms)
+        left_out_bytes = data.left_out_bytes if isinstance(data, RangesPartitionData) else 0
+        acquired = Acquired(lease, data.records or b"", ranges, left_out_bytes)
+        self.metrics.bytes.record(acquired.bytes - left_out_bytes, now_ms)
         if self.is_closing:
             return 0  # ending the session gives them back
         if where.topic in self._subscription:

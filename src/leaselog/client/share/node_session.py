@@ -15,6 +15,7 @@ from leaselog.model import ErrorCode
 from leaselog.wire.messages import share_acknowledge, share_fetch
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 from leaselog.wire.messages.share_fetch import ShareFetchRequest
+from leaselog.wire.share_fetch_ranges import RangesShareFetchRequest
 
 __all__ = ["FetchWish", "NodeAsk", "NodeSession"]
 
@@ -34,6 +35,8 @@ class FetchWish:
     max_bytes: int
     max_records: int
     acquire_mode: int
+    #: and no records, of a broker that knows how to leave them out
+    ranges_only: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +80,8 @@ class NodeSession:
         listed = [where for where in wanted if where not in self._known or not self.is_open]
         listed += bundles
         forgotten = [where for where in self._known if where not in wanted] if self.is_open else []
-        request = ShareFetchRequest(
+        request = RangesShareFetchRequest(
+            ranges_only=wish.ranges_only,
             group_id=self._group_id,
             member_id=self._member_id,
             share_session_epoch=self._epoch,

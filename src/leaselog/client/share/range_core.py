@@ -1,21 +1,24 @@
 """A share consumer's core that lends ranges instead of records, any number of them at a time. Pure.
 
 For who plans work that others carry out: it wants to know which offsets it holds, of which delivery, and until when;
-the records themselves somebody else will read from the topic. What is held is renewed until it is settled, however
-long that takes, and records can be acquired while others are held.
+the records themselves somebody else will read from the topic, so brokers that know how leave them out. What is held is
+renewed until it is settled, however long that takes, and records can be acquired while others are held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from leaselog.client.errors import RequestTimedOut
 from leaselog.client.share.acknowledgements import Bundle, Commit, Lease
 from leaselog.client.share.acquired import LentRange
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import ShareCore
+from leaselog.client.share.errors import IllegalState
 from leaselog.client.share.holdings import Holdings
+from leaselog.client.share.record import ShareRecord
 
 __all__ = ["LentRanges", "RangeCore"]
 
@@ -27,7 +30,7 @@ class LentRanges:
     lease: Lease
     #: ascending and disjoint
     ranges: tuple[LentRange, ...]
-    #: of the log batches they lie in, as they came over the wire
+    #: of the log batches they lie in, whether or not the broker sent them
     size_bytes: int
 
     @property
@@ -65,6 +68,7 @@ class RangeCore(ShareCore):
         super().__init__(config, member_id, now_ms)
         self._held = self.holdings = _HeldOffsets()
         self.is_worked_on = True  # leases are renewed from the moment they are taken
+        self.ranges_only = True
 
     @property
     def is_fetching(self) -> bool:
@@ -76,6 +80,10 @@ class RangeCore(ShareCore):
         """The next `step` fetches up to ``limit`` records and about ``max_bytes`` from each broker it asks."""
         self._config = replace(self._config, fetch_max_bytes=max_bytes)
         self.want_records(wait_ms, limit)
+
+    def take(self, now_ms: int, limit: int) -> list[ShareRecord[Any, Any]]:
+        """Never: records that were left out would look like gaps, and be settled as such."""
+        raise IllegalState("This consumer lends ranges of offsets, not records.")
 
     def take_ranges(self, now_ms: int) -> list[LentRanges]:
         """Everything acquired since. From here on it is held and renewed. Raises what there is to know first."""

@@ -1,0 +1,58 @@
+"""Ranges without records: our range consumer on a broker that knows how to leave them out, and on one that does not."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from interop.broker_process import BrokerProcess, is_kafka
+from interop.confluent_io import WAIT_S, producer_of
+from leaselog.admin import Admin, NewTopic, Resource, ResourceType
+from leaselog.client import AcknowledgeType, AsyncRangeConsumer
+
+RECORDS, RECORD_BYTES = 100, 1_000
+
+
+def test_ranges_are_acquired_and_settled_and_leaselog_leaves_the_records_out(
+    broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    topic, group = fresh("topic"), fresh("group")
+    with Admin(broker.address) as admin:
+        admin.create_topics([NewTopic(topic, partitions=1)])
+        earliest = {"share.auto.offset.reset": "earliest"}
+        admin.alter_configs(Resource(ResourceType.GROUP, group), put=earliest)
+    producer = producer_of(broker)
+    for _ in range(RECORDS):
+        producer.produce(topic, b"x" * RECORD_BYTES)
+    assert producer.flush(WAIT_S) == 0
+
+    async def acquire_all() -> tuple[list[tuple[int, int, int]], int, float]:
+        consumer = AsyncRangeConsumer(
+            bootstrap_servers=broker.address,
+            group_id=group,
+            share_acknowledgement_mode="explicit",
+            share_acquire_mode="record_limit",
+        )
+        consumer.subscribe([topic])
+        found, told_bytes, count = list[tuple[int, int, int]](), 0, 0
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while count < RECORDS:
+                    for lent in await consumer.acquire(0.5, 1_000, 50_000_000):
+                        found += lent.ranges
+                        told_bytes += lent.size_bytes
+                        count += lent.count
+                        types = dict.fromkeys(
+                            range(lent.ranges[0][0], lent.ranges[-1][1]), AcknowledgeType.ACCEPT
+                        )
+                        ((_, error),) = await consumer.settle([(lent.lease, types)], WAIT_S)
+                        assert error is None
+            return found, told_bytes, consumer.core.metrics.bytes.total
+        finally:
+            await consumer.close(WAIT_S)
+
+    found, told_bytes, received_bytes = asyncio.run(acquire_all())
+    assert sorted(offset for start, end, _ in found for offset in range(start, end)) == list(range(RECORDS))
+    assert {count for _, _, count in found} == {1}
+    assert told_bytes > RECORDS * RECORD_BYTES
+    assert received_bytes == (told_bytes if is_kafka() else 0)
