@@ -23,7 +23,7 @@ demo: setup ## starts a broker, produces, kills it, consumes, shows that nothing
 test: check interop crash spark conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
-	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/conformance -m "not crash and not deep" \
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/conformance -m "not crash and not deep" \
 		-n 2 --dist worksteal
 
 fast: setup

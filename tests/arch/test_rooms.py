@@ -11,7 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
 #: tests that live in real time on purpose
-REAL_TIME = {"interop", "crash", "spark"}
+#: "sim" sleeps too, but only in virtual time
+REAL_TIME = {"interop", "crash", "spark", "sim"}
 
 
 def sources() -> list[Path]:

@@ -314,6 +314,26 @@ def test_offsets_that_were_set_are_told_with_the_lag_behind_the_end() -> None:
     run(work())
 
 
+def test_the_lag_counts_nothing_that_the_log_no_longer_has() -> None:
+    """Found by simulation: retention empties a partition, and its group was never again without a lag."""
+
+    async def work() -> None:
+        async with in_a_box() as box:
+            state = box.broker.persister
+            await prepare(box, t=1)
+            box.broker.persister = state
+            await box.append("t", 1, 2, 3, 4, 5)
+            await alter(box, t0=1)
+            partition = box.broker.logs.partition("t", 0)
+            assert partition is not None
+            assert partition.log.delete_records(3) == 3
+            assert await told(box, None) == {"t": [(0, 1, 2)]}
+            assert partition.log.delete_records(5) == 5
+            assert await told(box, None) == {"t": [(0, 1, 0)]}
+
+    run(work())
+
+
 def test_a_group_that_is_not_there_has_no_offsets_and_that_is_no_error() -> None:
     async def work() -> None:
         async with in_a_box() as box:

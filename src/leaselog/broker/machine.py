@@ -33,8 +33,11 @@ class Syncs(Protocol):
 
 
 class Machine(Protocol):
-    files: Files
-    data_dir: str
+    @property
+    def files(self) -> Files: ...
+
+    @property
+    def data_dir(self) -> str: ...
 
     def wall_ms(self) -> int:
         """What records are stamped with. Jumps when somebody sets the clock."""
@@ -55,12 +58,13 @@ class RealMachine:
     def __init__(self, data_dir: str | None) -> None:
         self._lock: DataDirectoryLock | None = None
         self.files: Files
+        self.data_dir = EPHEMERAL_DIRECTORY if data_dir is None else data_dir
         if data_dir is None:
-            self.files, self.data_dir = MemoryFiles(), EPHEMERAL_DIRECTORY
+            self.files = MemoryFiles()
         else:
             os.makedirs(data_dir, exist_ok=True)
             self._lock = DataDirectoryLock(data_dir)
-            self.files, self.data_dir = OsFiles(), data_dir
+            self.files = OsFiles()
 
     def wall_ms(self) -> int:
         return int(time.time() * 1000)

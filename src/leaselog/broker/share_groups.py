@@ -205,10 +205,11 @@ class ShareGroups:
         partition = self._broker.logs.partition(*place)
         if partition is None:
             return PartitionOffset(refused=Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        behind = partition.log.high_watermark - summary.start_offset
-        return PartitionOffset(
-            summary.start_offset, summary.leader_epoch, behind - summary.delivery_complete_count
-        )
+        end = partition.log.high_watermark
+        lag = end - summary.start_offset - summary.delivery_complete_count
+        # What retention takes is written into the state with the next delivery, which may never come.
+        lag = min(lag, end - partition.log.start_offset)
+        return PartitionOffset(summary.start_offset, summary.leader_epoch, lag)
 
     async def alter_offsets(
         self, group_id: GroupId, offsets: Mapping[TopicPartition, int]

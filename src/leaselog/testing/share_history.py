@@ -22,6 +22,7 @@ __all__ = [
     "BrokerDied",
     "Closing",
     "Delivered",
+    "Disconnected",
     "Event",
     "Kind",
     "MalformedHistory",
@@ -100,13 +101,21 @@ class Closing:
 
 
 @dataclass(frozen=True, slots=True)
+class Disconnected:
+    """The broker may have taken the consumer for gone, and its leases back. It may go on, and does not know."""
+
+    consumer: str
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerDied:
     """From here on no lease of before counts."""
 
     at_ns: int
 
 
-Event = Sent | Stored | Delivered | Acknowledging | Answered | Closing | BrokerDied
+Event = Sent | Stored | Delivered | Acknowledging | Answered | Closing | Disconnected | BrokerDied
 
 _NAMES: dict[str, type[Event]] = {
     "sent": Sent,
@@ -115,6 +124,7 @@ _NAMES: dict[str, type[Event]] = {
     "acknowledging": Acknowledging,
     "answered": Answered,
     "closing": Closing,
+    "disconnected": Disconnected,
     "broker_died": BrokerDied,
 }
 _NAME_OF = {kind: name for name, kind in _NAMES.items()}

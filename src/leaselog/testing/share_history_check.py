@@ -9,6 +9,7 @@ does an acknowledgement whose answer never came; so a history without violations
     forgotten     delivered with a count that a release, answered before, had already reached
     over limit    delivered more often than the group allows, as the broker counts
     two holders   leased to two consumers at once
+    stolen        acknowledged by one consumer, and taken for good, while another certainly had it
     lost          through according to the broker, and nobody ever finished it; or answered to a producer and not there
 """
 
@@ -26,6 +27,7 @@ from leaselog.testing.share_history import (
     BrokerDied,
     Closing,
     Delivered,
+    Disconnected,
     Event,
     Kind,
     Sent,
@@ -53,6 +55,8 @@ class Rules:
     through: Mapping[int, int] | None = None
     #: archived by the broker for being out of deliveries; a consumer that closes may never have seen the last one
     out_of_deliveries: Collection[Place] = ()
+    #: by partition: where the log begins now; what retention or an administrator took nobody has to finish
+    log_starts: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,8 @@ class _History:
     stories: dict[Place, _Story] = field(default_factory=lambda: defaultdict(_Story))
     closings: dict[str, int] = field(default_factory=dict)
     deaths: list[int] = field(default_factory=list)
+    #: by consumer: when the broker may have thought that it had gone
+    breaks: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
 
 def judge(events: Iterable[Event], rules: Rules) -> Verdict:
@@ -114,6 +120,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_forgotten(story),
             *_over_limit(story, rules),
             *_two_holders(history, story, rules),
+            *_stolen(history, story, rules),
             *_lost(place, story, rules),
         ]
         violations += [Violation(rule, place, f"{why}: {story}") for rule, why in found]
@@ -154,6 +161,8 @@ def _gather(events: Iterable[Event]) -> tuple[_History, Counter[str]]:
             case Closing():
                 history.closings[event.consumer] = event.at_ns
                 seen["closed consumers"] += 1
+            case Disconnected():
+                history.breaks[event.consumer].append(event.at_ns)
             case BrokerDied():
                 history.deaths.append(event.at_ns)
                 seen["broker deaths"] += 1
@@ -207,11 +216,27 @@ def _two_holders(history: _History, story: _Story, rules: Rules) -> Found:
             yield "two holders", f"{one.consumer} and {other.consumer}"
 
 
+def _stolen(history: _History, story: _Story, rules: Rules) -> Found:
+    for call in story.calls:
+        if not call.ok:
+            continue
+        for delivery in story.deliveries:
+            if delivery.consumer == call.consumer or delivery.at_ns > call.at_ns:
+                continue
+            if _certain_end(history, story, delivery, rules) > call.answered_ns:
+                yield (
+                    "stolen",
+                    f"{call.consumer} was told that its {call.kind} is done, {delivery.consumer} had it",
+                )
+
+
 def _certain_end(history: _History, story: _Story, delivery: Delivered, rules: Rules) -> int:
-    """Until when the consumer has certainly held it: neither asked to end it nor out of time, its broker alive."""
+    """Until when the consumer has certainly held it: neither asked to end it nor out of time, its broker alive and
+    in touch."""
     ends = [delivery.after_ns + (rules.lock_duration_ms - _ROUNDING_MS) * _NS_PER_MS]
     ends += [call.at_ns for call in story.calls if call.delivery is delivery]
     ends += [death for death in history.deaths if death > delivery.after_ns]
+    ends += [at for at in history.breaks.get(delivery.consumer, ()) if at > delivery.after_ns]
     if delivery.consumer in history.closings:
         ends.append(history.closings[delivery.consumer])
     return min(ends)
@@ -227,5 +252,6 @@ def _lost(place: Place, story: _Story, rules: Rules) -> Found:
     is_over = place in rules.out_of_deliveries or any(
         d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
     )
-    if not is_over and not any(call.kind != "release" for call in story.calls):
+    is_gone = place.offset < rules.log_starts.get(place.partition, 0)
+    if not is_over and not is_gone and not any(call.kind != "release" for call in story.calls):
         yield "lost", "nobody accepted or rejected it, and it had deliveries left"

@@ -1,0 +1,159 @@
+"""What is looked at inside a simulated broker while it runs, and what is compared at the end.
+
+The history that clients write is judged by ``share_history_check``, as in the crash tests. Here is what no client can
+see: that the books of every share partition agree with its records, that windows, queues and start offsets keep within
+their bounds, and that every answered produce lies in the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from leaselog.broker.broker import Broker
+from leaselog.broker.partition import Partition
+from leaselog.coordination.share_state_commands import WriteState
+from leaselog.model import BrokenInvariant, Refused
+from leaselog.share import RecordState, SharePartition
+from leaselog.testing.share_history_check import Place
+from leaselog.testing.sim_world import Impossible, World
+from leaselog.wire.record_batch import iterate_headers
+from leaselog.wire.records import read_records
+
+__all__ = ["Inspector", "compare_log", "key_of", "records_of"]
+
+#: a batch may reach beyond the window's bound: as many records as one of a simulated producer's can have
+BATCH_RECORDS = 100
+#: a lease may end so much late: timers of whole milliseconds, and a clock that only moves between callbacks
+OVERDUE_MS = 50
+#: requests whose connection is gone and who have not noticed yet
+LEAVING = 20
+
+
+@dataclass(slots=True)
+class Inspector:
+    """Looks into the broker now and then, and listens to what is written of share partitions."""
+
+    world: World
+    #: by group: what was archived because it was out of deliveries, as the broker meant to write it
+    archived: dict[str, set[Place]] = field(default_factory=dict)
+    #: by group and partition: how far the start was seen to be; None: it may be anywhere
+    starts: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    #: how much was looked at, so that nobody is pleased with having looked at nothing
+    windows_seen: int = 0
+
+    def begin(self, broker: Broker) -> None:
+        """A broker is about to start."""
+        persister: Any = broker.persister
+        write = persister.write
+
+        def heard(ask: WriteState) -> Any:
+            self._note_archived(broker, ask)
+            return write(ask)
+
+        persister.write = heard
+
+    def _note_archived(self, broker: Broker, ask: WriteState) -> None:
+        limit = broker.cluster.configuration.group(ask.key.group_id).share_delivery_count_limit
+        for batch in ask.batches:
+            if batch.delivery_count >= limit and batch.state == RecordState.ARCHIVED.value:
+                found = self.archived.setdefault(ask.key.group_id, set())
+                found.update(Place(ask.key.partition, offset) for offset in range(batch.start, batch.end))
+
+    def forget_starts(self) -> None:
+        """Somebody sets offsets: starts may be anywhere."""
+        self.starts.clear()
+
+    def look(self, broker: Broker) -> None:
+        for owner in list(broker.shares.owners()):
+            machine = owner.machine
+            if machine is None or owner.is_over:
+                continue
+            self.windows_seen += machine.end > machine.start
+            where = (owner.key.group_id, owner.partition.name.topic, owner.key.partition)
+            try:
+                machine.verify()
+            except BrokenInvariant as broken:
+                raise Impossible(f"{where}: {broken}") from broken
+            self._look_at_start(where, machine)
+            self._look_at_window(where, machine, int(broker.monotonic_ms()))
+        waiting, connections = len(broker.waiting_room), broker.connection_count()
+        if waiting > connections + LEAVING:
+            raise Impossible(f"{waiting} requests wait for {connections} connections")
+
+    def _look_at_start(self, where: tuple[str, str, int], machine: SharePartition) -> None:
+        if machine.start < self.starts.get(where, 0):
+            raise Impossible(f"{where}: the start was {self.starts[where]} and is {machine.start}")
+        if machine.writes_in_flight == 0:  # what is not safe yet may be taken back by a crash
+            self.starts[where] = machine.start
+
+    def _look_at_window(self, where: tuple[str, str, int], machine: SharePartition, now_ms: int) -> None:
+        size = machine.end - machine.start
+        if size > machine.limits.max_record_locks + BATCH_RECORDS:
+            raise Impossible(
+                f"{where}: {size} records in flight, the limit is {machine.limits.max_record_locks}"
+            )
+        for start, end, cell in machine.runs():
+            if cell.delivery_count > machine.limits.delivery_count_limit:
+                raise Impossible(f"{where}: [{start}, {end}) was delivered {cell.delivery_count} times")
+            is_late = cell.deadline_ms is not None and cell.deadline_ms + OVERDUE_MS < now_ms
+            if cell.state is RecordState.ACQUIRED and cell.write is None and is_late:
+                raise Impossible(
+                    f"{where}: the lease of [{start}, {end}) ended at {cell.deadline_ms}, it is {now_ms}"
+                )
+
+
+def key_of(record: str) -> str:
+    """Few, where a topic is compacted: the producer's name and the last digit of the record's number."""
+    return record.partition("/")[0] + record[-1]
+
+
+def records_of(partition: Partition) -> Iterator[tuple[int, str]]:
+    """What the log holds: offset and value of each record."""
+    log = partition.log
+    offset = log.start_offset
+    while offset < log.high_watermark:
+        data = log.read(offset, 1 << 20)
+        if isinstance(data, Refused):
+            raise Impossible(f"{partition.name} at {offset}: {data}")
+        for position, header in iterate_headers(data):
+            if not header.is_control:
+                for record in read_records(data, header, position):
+                    if record.offset >= offset:
+                        yield record.offset, (record.value or b"").decode().rstrip()
+            offset = header.end_offset
+
+
+def compare_log(
+    broker: Broker,
+    topic: str,
+    stored: Mapping[str, tuple[int, int | None]],
+    count: int,
+    *,
+    has_keys: bool = False,
+) -> None:
+    """Every answered produce is in the log, where the broker said, and once; with keys, the last one of each."""
+    for index in range(count):
+        partition = broker.logs.partition(topic, index)
+        assert partition is not None
+        found = dict(records_of(partition))
+        offsets: dict[str, int] = {}
+        for offset, record in found.items():
+            if record in offsets:
+                raise Impossible(f"{record} is in {topic}-{index} at {offsets[record]} and again at {offset}")
+            offsets[record] = offset
+        start = partition.log.start_offset
+        for record, (where, at) in stored.items():
+            if where != index or (at is not None and at < start) or (at is None and start):
+                continue
+            if record not in offsets and has_keys and at is not None:
+                if not any(
+                    offset > at and key_of(other) == key_of(record) for other, offset in offsets.items()
+                ):
+                    raise Impossible(f"{record} was answered, and nothing of its key is in {topic}-{index}")
+                continue
+            if record not in offsets and not has_keys:
+                raise Impossible(f"{record} was answered and is not in {topic}-{index}")
+            if at is not None and offsets.get(record, at) != at:
+                raise Impossible(f"{record} was answered at {at} and is at {offsets[record]}")

@@ -1,0 +1,310 @@
+"""The stage that scenarios play on: a broker, a topic, groups with consumers, producers; and the verdict at the end.
+
+A scenario says what goes wrong in between. ``finish`` heals everything, waits until every record is accepted or
+archived, and has the history judged; what does not hold is ``Impossible``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, TypeVar
+
+from leaselog.admin import AsyncAdmin
+from leaselog.admin.configs import Resource, ResourceType
+from leaselog.admin.outcome import SomeFailed
+from leaselog.admin.share_groups import ShareOffset
+from leaselog.admin.topics import NewTopic
+from leaselog.client import ClientError
+from leaselog.model import TopicPartition
+from leaselog.testing.share_history import (
+    Acknowledging,
+    Answered,
+    BrokerDied,
+    Delivered,
+    Disconnected,
+    Event,
+    to_line,
+)
+from leaselog.testing.share_history_check import Place, Rules, judge
+from leaselog.testing.sim_checks import Inspector, compare_log, records_of
+from leaselog.testing.sim_clients import Habits, SimConsumer, SimProducer
+from leaselog.testing.sim_loop import SimProcess
+from leaselog.testing.sim_net import SimTransport
+from leaselog.testing.sim_world import ADDRESS, Impossible, World
+
+__all__ = ["LIMIT", "LOCK_MS", "Report", "Stage", "settings"]
+
+T = TypeVar("T")
+
+LIMIT = 5
+LOCK_MS = 2_000
+#: from healing everything to the last record: session time-outs, leases, deliveries, all of them several times
+LIVENESS_S = 400.0
+GOODBYE_S = 120.0
+
+
+def settings(chance: Random, **more: str) -> dict[str, str]:
+    """A broker's, with everything short that takes long, and bounds low enough to be met. Underscores are dots."""
+    chosen = {
+        "group.share.min.record.lock.duration.ms": "1000",
+        "group.share.record.lock.duration.ms": str(LOCK_MS),
+        "group.share.delivery.count.limit": str(LIMIT),
+        "group.share.partition.max.record.locks": "100",
+        "group.share.heartbeat.interval.ms": "1000",
+        "group.share.min.heartbeat.interval.ms": "1000",
+        "group.share.session.timeout.ms": "6000",
+        "group.share.min.session.timeout.ms": "6000",
+        "offsets.commit.timeout.ms": "1000",
+        "group.share.initialize.retry.interval.ms": "2000",
+        "share.coordinator.snapshot.update.records.per.snapshot": chance.choice(("0", "3", "20", "500")),
+        "share.coordinator.state.topic.num.partitions": "2",
+        "share.coordinator.state.topic.prune.interval.ms": chance.choice(("1000", "10000", "300000")),
+        "share.coordinator.cold.partition.snapshot.interval.ms": chance.choice(("2000", "300000")),
+        "share.coordinator.state.topic.segment.bytes": chance.choice(("1048576", "104857600")),
+        "offsets.topic.num.partitions": "2",
+        "log.retention.check.interval.ms": "5000",
+        "log.cleaner.enable": "true",
+    }
+    return {**chosen, **{key.replace("_", "."): value for key, value in more.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run came to. The digest is of every event of the history, with its time."""
+
+    digest: str
+    virtual_s: float
+    steps: int
+    events: int
+    lives: int
+    seen: Counter[str]
+
+
+class Stage:
+    def __init__(self, world: World, *, topic: str = "t", groups: Iterable[str] = ("g",)) -> None:
+        self.world = world
+        self.topic = topic
+        self.partitions = world.chance.choice((1, 2, 3))
+        self.groups = tuple(groups)
+        #: what was produced, and by group what came of it
+        self.produced: list[Event] = []
+        self.histories: dict[str, list[Event]] = {group: [] for group in self.groups}
+        self.producers: list[SimProducer] = []
+        self.consumers: list[SimConsumer] = []
+        self.inspector = Inspector(world)
+        self._admin = SimProcess("admin", "admin")
+        self.seen = Counter[str]()
+        #: by group and partition: where an administrator had the group begin anew
+        self._resets: dict[tuple[str, int], int] = {}
+        #: of which nobody can say whether it was before the group began anew, or after
+        self._unclear: dict[str, set[Place]] = {}
+        #: the topic keeps the last record of each key
+        self.is_compacted = False
+        world.on_broker = self.inspector.begin
+        world.on_look = self.inspector.look
+        world.on_death = self._died
+        world.net.on_lost = self._disconnected
+
+    def _died(self, at_ns: int) -> None:
+        for history in self.histories.values():
+            history.append(BrokerDied(at_ns))
+
+    def _disconnected(self, end: SimTransport) -> None:
+        for consumer in self.consumers:
+            if consumer.current is not None and consumer.name in (end.near[0], end.far[0]):
+                consumer.history.append(Disconnected(consumer.current, self.world.now_ns()))
+
+    def leases_are_void(self) -> None:
+        """As after a death: whoever leads the share partitions now knows of no lease."""
+        self._died(self.world.now_ns())
+
+    # -- before ---------------------------------------------------------------------------------------------
+
+    async def open(self, **topic_configs: str) -> None:
+        """A broker with the topic, and groups that begin with its first record."""
+        await self.world.start()
+        configs = {key.replace("_", "."): value for key, value in topic_configs.items()}
+        await self.administer(
+            lambda admin: admin.create_topics([NewTopic(self.topic, self.partitions, configs=configs)])
+        )
+        for group in self.groups:
+            await self.set_group(group, share_auto_offset_reset="earliest")
+
+    async def set_group(self, group: str, **values: str) -> None:
+        """Underscores are dots."""
+        put = {key.replace("_", "."): value for key, value in values.items()}
+        await self.administer(lambda admin: admin.alter_configs(Resource(ResourceType.GROUP, group), put=put))
+
+    async def administer(self, work: Callable[[AsyncAdmin], Awaitable[T]]) -> T:
+        """What an administrator does, tried again while it may pass."""
+
+        async def do() -> T:
+            async with AsyncAdmin(ADDRESS, request_timeout_ms=5_000, api_timeout_ms=60_000) as admin:
+                return await work(admin)
+
+        while True:
+            try:
+                return await self.world.spawn(self._admin, do())
+            except ClientError as failed:
+                self.world.note(f"admin: {failed!r}")
+                if not failed.is_retriable:
+                    raise
+                await self.world.sleep(0.5)
+
+    def add_producers(self, count: int, records: int, **how: Any) -> None:
+        for _ in range(count):
+            name = f"producer{len(self.producers)}"
+            producer = SimProducer(
+                self.world, name, self.topic, self.partitions, records, self.produced, **how
+            )
+            self.producers.append(producer)
+            producer.start()
+
+    def add_consumers(self, count: int, *, group: str | None = None, habits: Habits | None = None) -> None:
+        for _ in range(count):
+            name, chosen = f"consumer{len(self.consumers)}", group or self.groups[0]
+            consumer = SimConsumer(
+                self.world,
+                name,
+                chosen,
+                self.topic,
+                self.histories[chosen],
+                habits or Habits.by_chance(self.world.chance),
+            )
+            self.consumers.append(consumer)
+            consumer.start()
+
+    async def begin_anew(self, group: str, offsets: dict[int, int]) -> bool:
+        """An administrator sets a group's offsets; whether the broker agreed. History begins anew with it."""
+        history = self.histories[group]
+        mark = len(history)
+        where = {TopicPartition(self.topic, i): offset for i, offset in offsets.items()}
+        try:
+            await self.administer(lambda admin: admin.alter_share_group_offsets(group, where))
+        except (ClientError, SomeFailed) as refused:
+            self.world.note(f"admin: {refused!r}")
+            return False
+        racing = {
+            Place(event.partition, event.offset)
+            for event in history[mark:]
+            if isinstance(event, Delivered | Acknowledging | Answered)
+        }
+        self._judge_history(group, history[:mark], None)
+        history.clear()
+        self._unclear.setdefault(group, set()).update(racing)
+        self._resets |= {(group, i): offset for i, offset in offsets.items()}
+        self.inspector.forget_starts()
+        return True
+
+    # -- after ----------------------------------------------------------------------------------------------
+
+    async def finish(self) -> None:
+        """Liveness, then the verdict."""
+        world = self.world
+        world.net.heal()
+        world.net.loss, world.net.speed = 0.0, {}
+        world.disk.fails = lambda operation, path: False
+        world.disk.capacity_bytes = None
+        if not world.is_up:
+            if world.process is not None and world.process.is_alive:
+                await world.until(lambda: world.is_up, "the broker starts", 60)
+            else:
+                await world.start()
+        began_s = world.now_s
+        await world.until(
+            lambda: all(p.is_done for p in self.producers), "every producer is done", LIVENESS_S
+        )
+        for group in self.groups:
+            if not any(c.group == group and not c.is_done for c in self.consumers):
+                self.add_consumers(1, group=group)
+        while not await self._is_through():
+            if world.now_s > began_s + LIVENESS_S:
+                raise Impossible(f"not through after {LIVENESS_S} s: {await self._offsets()}")
+            await world.sleep(1.0)
+        for consumer in self.consumers:
+            consumer.is_over = True
+        await world.until(lambda: all(c.is_done for c in self.consumers), "consumers close", GOODBYE_S)
+        self._judge()
+
+    async def _offsets(self) -> dict[str, dict[Any, Any]]:
+        wanted: dict[str, None] = dict.fromkeys(self.groups)
+        return await self.administer(lambda admin: admin.list_share_group_offsets(wanted))
+
+    async def _is_through(self) -> bool:
+        told = await self._offsets()
+        held = [(group, at, told[group][at]) for group in self.groups for at in told[group]]
+        if len(held) != len(self.groups) * self.partitions:
+            return False
+        return all(self._lag(*offset) == 0 for offset in held)
+
+    def _lag(self, group: str, at: TopicPartition, told: object) -> int | None:
+        """As the owner knows it; stored state still counts what retention took before anybody finished it."""
+        broker = self.world.broker
+        assert broker is not None
+        for owner in broker.shares.owners():
+            if (owner.key.group_id, owner.partition.name) == (group, at) and owner.machine is not None:
+                return owner.lag()
+        return told.lag if isinstance(told, ShareOffset) else None
+
+    def _judge(self) -> None:
+        broker = self.world.broker
+        assert broker is not None
+        stored = {record: at for producer in self.producers for record, at in producer.stored.items()}
+        compare_log(broker, self.topic, stored, self.partitions, has_keys=self.is_compacted)
+        logs = [broker.logs.partition(self.topic, i) for i in range(self.partitions)]
+        ends = {i: found.log.high_watermark for i, found in enumerate(logs) if found is not None}
+        starts = {i: found.log.start_offset for i, found in enumerate(logs) if found is not None}
+        self.seen["windows"] += self.inspector.windows_seen
+        if self.is_compacted:
+            for i, found in enumerate(logs):
+                there = {offset for offset, _ in records_of(found)} if found is not None else set()
+                gone = {Place(i, offset) for offset in range(ends[i]) if offset not in there}
+                for group in self.groups:
+                    self._unclear.setdefault(group, set()).update(gone)
+        for group in self.groups:
+            begins = {i: max(at, self._resets.get((group, i), 0)) for i, at in starts.items()}
+            self._judge_history(group, _with_beginnings(self.histories[group]), ends, begins)
+
+    def _judge_history(
+        self,
+        group: str,
+        history: list[Event],
+        through: dict[int, int] | None,
+        begins: dict[int, int] | None = None,
+    ) -> None:
+        excused = self.inspector.archived.get(group, set()) | self._unclear.get(group, set())
+        verdict = judge([*self.produced, *history], Rules(LIMIT, LOCK_MS, through, excused, begins or {}))
+        self.seen += verdict.seen
+        if verdict.violations:
+            first = "; ".join(f"{v.rule} at {v.place}: {v.story}" for v in verdict.violations[:3])
+            raise Impossible(f"{group}: {len(verdict.violations)} violations, {first}")
+
+    def report(self) -> Report:
+        digest = hashlib.sha256()
+        count = 0
+        for history in (self.produced, *self.histories.values()):
+            count += len(history)
+            for event in history:
+                digest.update(to_line(event).encode())
+        world = self.world
+        return Report(
+            digest.hexdigest()[:16], world.now_s - 1_000, world.loop.steps, count, world.lives, self.seen
+        )
+
+
+def _with_beginnings(history: list[Event]) -> list[Event]:
+    """Without what is said of deliveries from before the history began."""
+    known: set[tuple[str, int, int]] = set()
+    kept: list[Event] = []
+    for event in history:
+        if isinstance(event, Delivered):
+            known.add((event.consumer, event.partition, event.offset))
+        elif isinstance(event, Acknowledging | Answered):  # noqa: SIM102 - the type is known inside
+            if (event.consumer, event.partition, event.offset) not in known:
+                continue
+        kept.append(event)
+    return kept

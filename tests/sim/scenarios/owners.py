@@ -1,0 +1,45 @@
+"""The coordinators and the owners of share partitions begin anew, each by itself, while the broker lives on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leaselog.broker.broker import Broker
+from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.testing.sim_stage import Stage, settings
+
+__all__ = ["play", "settings"]
+
+MOVED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+
+
+async def play(stage: Stage) -> None:
+    world, chance = stage.world, stage.world.chance
+    world.slowest_sync_s = chance.choice((0.01, 0.3))
+    await stage.open()
+    stage.add_producers(1, chance.randint(20, 80))
+    stage.add_consumers(chance.randint(2, 4))
+
+    def share_state(broker: Broker) -> None:
+        _read_anew(broker.share_coordinator._owners.made())
+
+    def groups(broker: Broker) -> None:
+        _read_anew(broker.groups._owners.made())
+
+    def share_partitions(broker: Broker) -> None:
+        stage.leases_are_void()
+        broker.shares.forget(GroupId("g"))
+
+    for _ in range(chance.randint(3, 12)):
+        await world.sleep(0.05, 1.5)
+        await world.in_broker(chance.choice((share_state, groups, share_partitions)))
+        if chance.random() < 0.1:
+            await world.restart()
+    await stage.finish()
+
+
+def _read_anew(owners: list[Any]) -> None:
+    for owner in owners:
+        if not owner.is_loading:
+            owner._abandon(MOVED)
+            owner.load()
