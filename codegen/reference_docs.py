@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from leaselog.broker.api import apis, load_handlers
+from leaselog.broker.dead_letters import DeadLetterCounts
 from leaselog.broker.group_owner import GroupCounts
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.share_coordinator_owner import ShareStateCounts
@@ -38,6 +39,15 @@ KAFKA_METRICS = (
     ("`PartitionLoadTimeMs`, `partition-load-time-avg`, `-max`", "`leaselog_share_partition_load_seconds`"),
     ("`RequestTopicPartitionsFetchRatio{group}`", "`leaselog_share_fetch_ratio`, from 0 to 1"),
     ("`TopicPartitionsAcquireTimeMs{group}`", "`leaselog_share_acquire_seconds`"),
+    ("`DeadLetterQueueRecordCount{group}`", "`leaselog_share_dead_letters_written_total`"),
+    (
+        "`DeadLetterQueueFailedProduceRequestsPerSec{group}`",
+        "`leaselog_share_dead_letters_failed_total`, in records",
+    ),
+    (
+        "`DeadLetterQueueTotalProduceRequestsPerSec{group}`",
+        "left out: there are no requests. `leaselog_share_dead_letters_pending` says how many are on their way",
+    ),
     ("`AcquisitionLockTimeoutPerSec`", "`leaselog_share_partition_lock_timeouts_total`, in records"),
     ("`InFlightMessageCount`", "`leaselog_share_partition_in_flight_records`"),
     ("`InFlightBatchCount`", "`leaselog_share_partition_in_flight_runs`: records alike are one"),
@@ -136,6 +146,7 @@ def metrics_page() -> str:
         ),
         share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),
         share_metrics=ShareMetrics(metrics.registry),
+        dead_letters=SimpleNamespace(counts=DeadLetterCounts()),
     )
     metrics.watch(nothing)
     nothing.share_metrics.watch(nothing)

@@ -1,7 +1,7 @@
 """Any sequence of reads, acknowledgements, lost writes, ended sessions and new leaders leaves a share partition sound.
 
 The machine is compared with the naive oracle after every step (INV-10: compressed state expands to exactly the
-oracle's), and what neither of them could know is checked from outside: INV-1 to INV-9, named in ``sound``.
+oracle's), and what neither of them could know is checked from outside: INV-1 to INV-9, and INV-11, by name.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from leaselog.share import (
     Acquired,
     AcquireMode,
     Command,
+    DeadLettersEnded,
     Expire,
     Limits,
     MoveLogStart,
@@ -36,10 +37,11 @@ from leaselog.share import (
     SharePartition,
     StateBatch,
     WakeFetchers,
+    WriteDeadLetters,
     inflight,
 )
 from leaselog.share.record_state import TERMINAL
-from leaselog.testing.oracle import Oracle, Record, Written
+from leaselog.testing.oracle import Letters, Oracle, Record, Written
 from leaselog.testing.oracle_picks import acquire
 
 MEMBERS = st.sampled_from([MemberId("a"), MemberId("b"), MemberId("c")])
@@ -53,6 +55,7 @@ ACTIONS = [
     *["acquire"] * 8,
     *["acknowledge"] * 8,
     *["write_ends"] * 7,
+    *["letters_end"] * 3,
     *["tick"] * 4,
     *["fail"] * 3,
     *["append", "compact", "read_log", "session_ends", "log_start_moves", "leader_restarts"],
@@ -65,16 +68,21 @@ class ShareMachine(RuleBasedStateMachine):
         locks=st.integers(4, 20),
         log_start=st.integers(0, 50),
         chunk=st.sampled_from([2, 4, 256]),
+        has_dead_letters=st.booleans(),
     )
-    def start(self, limit: int, locks: int, log_start: int, chunk: int) -> None:
+    def start(self, limit: int, locks: int, log_start: int, chunk: int, has_dead_letters: bool) -> None:
         inflight.CHUNK = chunk
-        self.limits = Limits(delivery_count_limit=limit, lock_duration_ms=LOCK_MS, max_record_locks=locks)
+        self.limits = Limits(limit, LOCK_MS, locks, has_dead_letters)
         self.now = 0
         self.log: list[Span] = []
         self.log_start = self.log_end = log_start
         self.partition = SharePartition(log_start, self.limits)
         self.oracle = Oracle(log_start, self.limits)
         self.writes: list[Persist] = []
+        #: dead letters on their way; those that must have been written, and those that were
+        self.letters: list[WriteDeadLetters] = []
+        self.doomed: set[int] = set()
+        self.lettered: set[int] = set()
         self.stored: Written = {}
         self.stored_start = log_start
         #: offsets whose acceptance was persisted
@@ -212,7 +220,19 @@ class ShareMachine(RuleBasedStateMachine):
             self.store(write)
         _, written = self.do(Persisted(write.token, ok))
         self.expect(self.oracle.settle(write.token, ok, self.now, self.token(written)), written)
+        self.expect_letters()
         self.settle_down()
+
+    def letters_end(self, data: st.DataObject) -> None:
+        """In any order: some take longer, or are tried again."""
+        if not self.letters:
+            return
+        letters = self.letters.pop(data.draw(st.integers(0, len(self.letters) - 1)))
+        self.lettered |= {o for one in letters.letters for o in range(one.start, one.end)}
+        _, written = self.do(DeadLettersEnded(letters.token))
+        self.expect(self.oracle.letters_ended(letters.token, self.token(written)), written)
+        self.settle_down()
+        event("dead letters")
 
     def log_start_moves(self, data: st.DataObject) -> None:
         self.log_start = data.draw(st.integers(self.log_start, min(self.log_end, self.log_start + 8)))
@@ -226,7 +246,7 @@ class ShareMachine(RuleBasedStateMachine):
         durable = data.draw(st.integers(0, 5))
         for write in self.writes[:durable]:
             self.store(write)
-        self.writes = []
+        self.writes, self.letters = [], []
         states = {o: s for o, s in self.stored.items() if o >= self.stored_start}
         batches = tuple(StateBatch(o, o + 1, *s) for o, s in sorted(states.items()))
         self.partition = SharePartition.from_state(
@@ -237,6 +257,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.oracle.advance()
         self.low = self.partition.start
         self.read = (self.low, ())
+        self.do(Expire())
+        self.expect_letters()
         assert not any(o in self.accepted and r.is_free for o, r in self.oracle.records.items()), "INV-5"
 
     # the comparison
@@ -248,6 +270,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.free = {o for o, r in self.oracle.records.items() if r.is_free}
         self.was_woken = WakeFetchers() in outcome.effects
         self.writes += written
+        self.new_letters = [effect for effect in outcome.effects if isinstance(effect, WriteDeadLetters)]
+        self.letters += self.new_letters
         self.expect(self.oracle.expire(self.now, self.token(written)), written)
         return outcome.answer, written
 
@@ -266,6 +290,17 @@ class ShareMachine(RuleBasedStateMachine):
         assert write.delivery_complete_count == len(done)
         return write
 
+    def expect_letters(self) -> None:
+        """INV-11: the letters that are asked for are those the oracle names, once each."""
+        want = self.oracle.send(self.new_letters[0].token if self.new_letters else -1)
+        got: Letters = {}
+        for one in (one for effect in self.new_letters for one in effect.letters):
+            for offset in range(one.start, one.end):
+                assert offset not in got, "INV-11"
+                got[offset] = (one.delivery_count, one.cause)
+        assert got == want, "INV-11"
+        self.doomed |= got.keys()
+
     def settle_down(self) -> None:
         self.oracle.advance()
         woke = {o for o, r in self.oracle.records.items() if r.is_free} - self.free
@@ -275,6 +310,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.stored_start = max(self.stored_start, write.start_offset)
         for batch in write.batches:
             for offset in range(batch.start, batch.end):
+                if batch.state is RecordState.ARCHIVED and offset in self.doomed:
+                    assert offset in self.lettered, "INV-11: archived before its dead letter"
                 self.stored[offset] = (batch.state, batch.delivery_count)
                 if batch.state is RecordState.ACKNOWLEDGED:
                     self.accepted.add(offset)
@@ -287,7 +324,7 @@ class ShareMachine(RuleBasedStateMachine):
         partition, oracle = self.partition, self.oracle
         partition.verify()  # INV-1 and INV-2: the runs tile the window, each with one holder
         expanded = {
-            offset: Record(c.state, c.delivery_count, c.holder, c.deadline_ms, c.write, c.target)
+            offset: Record(c.state, c.delivery_count, c.holder, c.deadline_ms, c.write, c.target, c.cause)
             for start, end, c in partition.runs()
             for offset in range(start, end)
         }

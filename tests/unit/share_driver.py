@@ -14,6 +14,7 @@ from leaselog.share import (
     Acquired,
     AcquireMode,
     Command,
+    DeadLettersEnded,
     Effect,
     Expire,
     Limits,
@@ -22,6 +23,7 @@ from leaselog.share import (
     Persisted,
     ReadState,
     SharePartition,
+    WriteDeadLetters,
 )
 
 A, B, C = MemberId("a"), MemberId("b"), MemberId("c")
@@ -34,20 +36,28 @@ class Driver:
     """Holds the time and the writes that have not ended; checks the books after every command."""
 
     def __init__(
-        self, start: int = 0, *, limit: int = 5, locks: int = 2_000, state: ReadState | None = None
+        self,
+        start: int = 0,
+        *,
+        limit: int = 5,
+        locks: int = 2_000,
+        state: ReadState | None = None,
+        has_dead_letters: bool = False,
     ) -> None:
-        limits = Limits(delivery_count_limit=limit, lock_duration_ms=LOCK_MS, max_record_locks=locks)
+        limits = Limits(limit, LOCK_MS, locks, has_dead_letters)
         self.partition = SharePartition.from_state(
             state or ReadState(), log_start=0 if state else start, reset_to=start, limits=limits
         )
         self.now_ms = 0
         self.effects: tuple[Effect, ...] = ()
         self.writes: list[Persist] = []
+        self.letters: list[WriteDeadLetters] = []
 
     def handle(self, command: Command) -> Outcome:
         outcome = self.partition.handle(command, self.now_ms)
         self.effects = outcome.effects
         self.writes += [effect for effect in outcome.effects if isinstance(effect, Persist)]
+        self.letters += [effect for effect in outcome.effects if isinstance(effect, WriteDeadLetters)]
         self.partition.verify()
         return outcome
 
@@ -93,6 +103,21 @@ class Driver:
         writes, self.writes = self.writes, []
         for write in writes:
             self.handle(Persisted(write.token, ok))
+
+    def letters_end(self) -> None:
+        """Every dead letter on its way has been written, or given up."""
+        letters, self.letters = self.letters, []
+        for one in letters:
+            self.handle(DeadLettersEnded(one.token))
+
+    @property
+    def asked_for(self) -> list[tuple[int, int, int, str]]:
+        """(start, end, delivery count, cause) of the dead letters on their way."""
+        return [
+            (one.start, one.end, one.delivery_count, one.cause)
+            for effect in self.letters
+            for one in effect.letters
+        ]
 
     def settle(self, member: MemberId, *batches: tuple[int, int, int | Sequence[int]]) -> None:
         """Acknowledge, and have it persisted."""

@@ -15,6 +15,7 @@ from leaselog.broker.client_quotas import ClientQuotas
 from leaselog.broker.cluster import Cluster
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.data_dir import DataDirectory
+from leaselog.broker.dead_letters import DeadLetterOffice
 from leaselog.broker.fetch_sessions import FetchSessions
 from leaselog.broker.flusher import Flusher
 from leaselog.broker.group_coordinator import GroupCoordinator
@@ -83,6 +84,7 @@ class Broker:
         self.persister: Persister = choose_persister(self)
         self.share_metrics = ShareMetrics(self.metrics.registry)
         self.shares = SharePartitions(self)
+        self.dead_letters = DeadLetterOffice(self)
         self._cleaner = Cleaner(
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
         )
@@ -163,6 +165,7 @@ class Broker:
         await self.groups.stop()
         await self._server.drain(DRAIN_PATIENCE_S)
         self.shares.clear()
+        self.dead_letters.stop()
         self.share_coordinator.stop()
         if isinstance(self.persister, ColocatedPersister):
             self.persister.stop()

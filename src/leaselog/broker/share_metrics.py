@@ -8,6 +8,7 @@ Which of Kafka's names is which of these is said in docs/reference/metrics.md.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -102,6 +103,7 @@ class _ShareCollector(Collector):
         yield from self._sessions()
         yield from self._per_partition()
         yield from self._per_group()
+        yield from self._dead_letters()
 
     def _totals(self) -> Iterable[Metric]:
         metrics, sums = self._broker.share_metrics, Counters()
@@ -151,6 +153,29 @@ class _ShareCollector(Collector):
             ratio.add_metric([group_id], fetches.ratio.buckets(), fetches.ratio.total)
             acquire.add_metric([group_id], fetches.acquire_seconds.buckets(), fetches.acquire_seconds.total)
         yield from (ratio, acquire)
+
+    def _dead_letters(self) -> Iterable[Metric]:
+        counts = self._broker.dead_letters.counts
+        for name, text, by_group in (
+            ("written", "Dead letters written", counts.written),
+            ("failed", "Records archived without the dead letter they should have had", counts.failed),
+        ):
+            family = CounterMetricFamily(f"leaselog_share_dead_letters_{name}", text, labels=["group"])
+            for group_id, count in sorted(by_group.items()):
+                family.add_metric([group_id], count)
+            yield family
+        pending = GaugeMetricFamily(
+            "leaselog_share_dead_letters_pending",
+            "Records whose dead letters are on their way",
+            labels=["group"],
+        )
+        on_their_way = Counter[GroupId]()
+        for owner in self._broker.shares.owners():
+            if owner.machine is not None:
+                on_their_way[owner.key.group_id] += owner.machine.count(RecordState.ARCHIVING)
+        for group_id, count in sorted(on_their_way.items()):
+            pending.add_metric([group_id], count)
+        yield pending
 
     def _per_partition(self) -> Iterable[Metric]:
         timeouts = CounterMetricFamily(

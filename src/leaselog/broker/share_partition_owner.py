@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_feature import has_dead_letters
 from leaselog.broker.share_reading import ShareReader
 from leaselog.broker.share_start import reset_offset
 from leaselog.broker.structured_log import StructuredLog
@@ -38,6 +39,7 @@ from leaselog.share import (
     Answer,
     ChangeLimits,
     Command,
+    DeadLettersEnded,
     Expire,
     Limits,
     MoveLogStart,
@@ -47,6 +49,7 @@ from leaselog.share import (
     ReleaseMember,
     SharePartition,
     WakeFetchers,
+    WriteDeadLetters,
     WriteToken,
 )
 from leaselog.share import ReadState as StoredState
@@ -142,6 +145,7 @@ class SharePartitionOwner:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
         self._started_ms = broker.monotonic_ms()
+        self._is_left = False
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -166,6 +170,7 @@ class SharePartitionOwner:
             self.end(_told(answer.code))
             return
         self._broker.share_metrics.loaded((self._broker.monotonic_ms() - self._started_ms) / 1000)
+        self._handle(Expire())  # dead letters of the leader before
         self._wake()
 
     def _begin(self, read: StateRead) -> Refused | StateRead:
@@ -179,7 +184,7 @@ class SharePartitionOwner:
                 StoredState(read.start_offset, batches),
                 log_start=self.partition.log.start_offset,
                 reset_to=start,
-                limits=_limits(self._config),
+                limits=self._limits(),
             )
         except (BrokenInvariant, ValueError) as bad:
             return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
@@ -204,6 +209,19 @@ class SharePartitionOwner:
             self._timer = None
         self._ended(self)
         self._wake()
+
+    def leave(self) -> None:
+        """Nobody of the group is here any more: ends, when what it was asked to put aside is put aside."""
+        self._is_left = True
+        self._end_if_left()
+
+    def come_back(self) -> None:
+        """Somebody of the group is here again."""
+        self._is_left = False
+
+    def _end_if_left(self) -> None:
+        if self._is_left and (self.machine is None or not self.machine.has_dead_letters_on_their_way):
+            self.end()
 
     def _wake(self) -> None:
         self._broker.waiting_room.wake(self)
@@ -298,9 +316,10 @@ class SharePartitionOwner:
     def _catch_up(self, machine: SharePartition) -> None:
         """Tells the machine of settings that changed and of a log that begins later: looked at, not announced."""
         config = self._broker.cluster.configuration.group(self.key.group_id)
-        if config is not self._config:
+        names_dead_letters = bool(config.errors_deadletterqueue_topic_name)
+        if config is not self._config or names_dead_letters is not machine.limits.has_dead_letters:
             self._config = config
-            limits = _limits(config)
+            limits = self._limits()
             if limits != machine.limits:
                 self._handle(ChangeLimits(limits))
         start = self.partition.log.start_offset
@@ -321,12 +340,24 @@ class SharePartitionOwner:
             match effect:
                 case Persist():
                     self._persist(effect)
+                case WriteDeadLetters():
+                    self._send(effect)
                 case WakeFetchers():
                     self._wake()
                 case _:
                     assert_never(effect)
         self._set_timer(machine)
         return outcome.answer
+
+    def _send(self, effect: WriteDeadLetters) -> None:
+        if not self.is_over:  # or else whoever reads the state next sends them
+            done = partial(self._sent, effect.token)
+            self._broker.dead_letters.send(self.key.group_id, self.partition, effect.letters, done)
+
+    def _sent(self, token: WriteToken) -> None:
+        if not self.is_over:
+            self._handle(DeadLettersEnded(token))
+            self._end_if_left()
 
     def _persist(self, effect: Persist) -> None:
         batches = tuple(StateBatch(b.start, b.end, b.state.value, b.delivery_count) for b in effect.batches)
@@ -356,6 +387,17 @@ class SharePartitionOwner:
             report(None if refused is None else Refused(_told(refused.code), refused.message))
         if refused is not None and refused.code in ENDS_OWNER:
             self.end(_told(refused.code))
+        self._end_if_left()
+
+    def _limits(self) -> Limits:
+        config = self._config
+        return Limits(
+            delivery_count_limit=config.share_delivery_count_limit,
+            lock_duration_ms=config.share_record_lock_duration_ms,
+            max_record_locks=config.share_partition_max_record_locks,
+            has_dead_letters=bool(config.errors_deadletterqueue_topic_name)
+            and has_dead_letters(self._broker),
+        )
 
     # -- leases end -----------------------------------------------------------------------------------------
 
@@ -376,14 +418,6 @@ class SharePartitionOwner:
     def _expire(self) -> None:
         self._timer = None
         self._handle(Expire())
-
-
-def _limits(config: GroupConfig) -> Limits:
-    return Limits(
-        delivery_count_limit=config.share_delivery_count_limit,
-        lock_duration_ms=config.share_record_lock_duration_ms,
-        max_record_locks=config.share_partition_max_record_locks,
-    )
 
 
 def _renews(batches: tuple[AcknowledgementBatch, ...]) -> bool:

@@ -44,6 +44,7 @@ class SharePartitions:
         """The owner, made and told to read its state if there is none. It may have failed by the time you have it."""
         owner = self.find(group_id, at)
         if owner is not None and owner.partition is partition:
+            owner.come_back()
             return owner
         if owner is not None:
             owner.end()
@@ -81,7 +82,7 @@ class SharePartitions:
                 self._broker.share_metrics.evicted_sessions += 1
                 self.release(closed.session)
             if closed.is_group_empty:
-                self.forget(closed.key.group_id)
+                self._leave(closed.key.group_id)
 
     def release(self, session: ShareSession) -> None:
         """The session is over: what its member holds in its partitions is given back."""
@@ -89,6 +90,10 @@ class SharePartitions:
             owner = self.find(session.key.group_id, at)
             if owner is not None:
                 owner.release(session.key.member)
+
+    def _leave(self, group_id: GroupId) -> None:
+        for owner in list(self._owners.get(group_id, {}).values()):
+            owner.leave()
 
     def forget(self, group_id: GroupId, places: Iterable[tuple[TopicId, int]] | None = None) -> None:
         """What is known of the group here, or of these partitions of it, is not true any more; it is read anew.

@@ -30,7 +30,7 @@ FEATURES: tuple[Feature, ...] = (
     # The quorum of one has static voters; the level is not finalized in the metadata log (Kafka neither).
     Feature("kraft.version", 0, 1, 0),
     Feature(METADATA_VERSION, 7, 33, 33),
-    Feature("share.version", 0, 2, 1),
+    Feature("share.version", 0, 2, 2),
     Feature("streams.version", 0, 1, 0),
     Feature("transaction.version", 0, 2, 0),
     Feature("eligible.leader.replicas.version", 0, 1, 0),

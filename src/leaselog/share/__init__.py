@@ -9,6 +9,7 @@ from leaselog.share.commands import (
     AcquireMode,
     ChangeLimits,
     Command,
+    DeadLettersEnded,
     Expire,
     Limits,
     MoveLogStart,
@@ -17,16 +18,19 @@ from leaselog.share.commands import (
     WriteToken,
 )
 from leaselog.share.counters import Counters
+from leaselog.share.dead_letters import LIMIT_REACHED, REJECTED
 from leaselog.share.effects import (
     Acknowledged,
     Acquired,
     AcquiredRange,
     Answer,
+    DeadLetters,
     Done,
     Effect,
     Outcome,
     Persist,
     WakeFetchers,
+    WriteDeadLetters,
 )
 from leaselog.share.inspection import Holding, Inspection, inspect
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
@@ -46,6 +50,8 @@ from leaselog.share.share_session import (
 __all__ = [
     "FINAL_EPOCH",
     "INITIAL_EPOCH",
+    "LIMIT_REACHED",
+    "REJECTED",
     "ClosedConnection",
     "ConnectionId",
     "SessionKey",
@@ -65,6 +71,8 @@ __all__ = [
     "ChangeLimits",
     "Command",
     "Counters",
+    "DeadLetters",
+    "DeadLettersEnded",
     "Done",
     "Effect",
     "Expire",
@@ -79,6 +87,7 @@ __all__ = [
     "SharePartition",
     "StateBatch",
     "WakeFetchers",
+    "WriteDeadLetters",
     "WriteToken",
     "find_malformed",
     "Holding",

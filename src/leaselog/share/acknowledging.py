@@ -1,4 +1,4 @@
-"""The rules of an acknowledgement: its shape, what a type makes of a record, and who may."""
+"""The rules of an acknowledgement: its shape, and who may. What a type makes of a record is in ``dead_letters``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,7 @@ from leaselog.share.commands import AcknowledgementBatch, AcknowledgeType
 from leaselog.share.inflight import Cell
 from leaselog.share.record_state import RecordState
 
-__all__ = ["find_malformed", "is_hole", "segments", "target_of", "why_not"]
-
-_TARGETS = {
-    AcknowledgeType.GAP: RecordState.ARCHIVED,
-    AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
-    AcknowledgeType.RELEASE: RecordState.AVAILABLE,
-    AcknowledgeType.REJECT: RecordState.ARCHIVED,
-}
+__all__ = ["find_malformed", "is_hole", "segments", "why_not"]
 
 
 def find_malformed(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) -> Refused | None:
@@ -67,13 +60,6 @@ def segments(batch: AcknowledgementBatch, start: int) -> Iterator[tuple[int, int
 
 def _tail(types: Sequence[int], skip: int) -> Sequence[int]:
     return types[skip:] if skip else types
-
-
-def target_of(kind: AcknowledgeType, delivery_count: int, limit: int) -> RecordState:
-    """What the record is to become. One that has used up its deliveries is archived instead of released."""
-    if kind is AcknowledgeType.RELEASE and delivery_count >= limit:
-        return RecordState.ARCHIVED
-    return _TARGETS[kind]
 
 
 def is_hole(cell: Cell) -> bool:

@@ -17,6 +17,7 @@ __all__ = [
     "AcquireMode",
     "ChangeLimits",
     "Command",
+    "DeadLettersEnded",
     "Expire",
     "Limits",
     "MoveLogStart",
@@ -56,6 +57,8 @@ class Limits:
     lock_duration_ms: int = 30_000
     #: bounds the window from start to end, not the leases in it
     max_record_locks: int = 2_000
+    #: what is rejected or out of deliveries goes to a dead-letter topic before it is archived (KIP-1191)
+    has_dead_letters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +122,16 @@ class Persisted:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadLettersEnded:
+    """The outcome of a ``WriteDeadLetters``: each of its records is safe on the dead-letter topic, or given up.
+
+    Every token is answered once, in any order, or never when the leader ends.
+    """
+
+    token: WriteToken
+
+
+@dataclass(frozen=True, slots=True)
 class MoveLogStart:
     """The log begins at ``offset`` now (retention, DeleteRecords)."""
 
@@ -130,4 +143,13 @@ class ChangeLimits:
     limits: Limits
 
 
-Command = Acquire | Acknowledge | ReleaseMember | Expire | Persisted | MoveLogStart | ChangeLimits
+Command = (
+    Acquire
+    | Acknowledge
+    | ReleaseMember
+    | Expire
+    | Persisted
+    | DeadLettersEnded
+    | MoveLogStart
+    | ChangeLimits
+)

@@ -13,11 +13,13 @@ __all__ = [
     "Acquired",
     "AcquiredRange",
     "Answer",
+    "DeadLetters",
     "Done",
     "Effect",
     "Outcome",
     "Persist",
     "WakeFetchers",
+    "WriteDeadLetters",
 ]
 
 
@@ -34,11 +36,33 @@ class Persist:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """Records in ``[start, end)`` that go to the dead-letter topic for one cause."""
+
+    start: int
+    end: int
+    delivery_count: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class WriteDeadLetters:
+    """Put these records on the group's dead-letter topic and come back with ``DeadLettersEnded(token)``.
+
+    That they are to go there is durable by now, or was tried to be, so a new leader asks for the same again.
+    """
+
+    token: WriteToken
+    #: ascending, disjoint
+    letters: tuple[DeadLetters, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class WakeFetchers:
     """There may be something to acquire where there was nothing."""
 
 
-Effect = Persist | WakeFetchers
+Effect = Persist | WriteDeadLetters | WakeFetchers
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Cell(NamedTuple):
     """What is known of a record. A tuple, because cells are compared and made on the hottest path.
 
     While a write is in flight (``write`` is its token) the state is still the one before, and ``target`` the one
-    that the write is to make durable.
+    that the write is to make durable. Of an ARCHIVING record the write may also be that of its dead letter.
     """
 
     state: RecordState
@@ -39,6 +39,8 @@ class Cell(NamedTuple):
     deadline_ms: int | None = None
     write: int | None = None
     target: RecordState | None = None
+    #: why it becomes a dead letter; while ARCHIVING is the state or the target, and only then
+    cause: str | None = None
 
 
 Run = tuple[int, int, Cell]

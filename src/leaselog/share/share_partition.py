@@ -9,6 +9,10 @@ Leases end by the clock alone: every command first looks at what has ended by ``
 found missing in the log stand even if writing them fails, as in Apache Kafka; an acknowledgement does not, nor does a
 session's end, which is an acknowledgement that releases all that the member holds. Records below the start offset are
 forgotten at once, leased or not: acknowledging them succeeds and changes nothing.
+
+A record that ends as a dead letter is ARCHIVING first: that is made durable, then the letter is written, and only when
+that has ended does it become ARCHIVED and let the start pass. A new leader that finds it ARCHIVING has the letter
+written again, so there is at least one.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from typing import assert_never
 
 from leaselog.model import BrokenInvariant, MemberId, Refused, Span
 from leaselog.share.acknowledge_check import first_refusal
-from leaselog.share.acknowledging import is_hole, segments, target_of
+from leaselog.share.acknowledging import is_hole, segments
 from leaselog.share.acquiring import chunks, gaps, outside
 from leaselog.share.commands import (
     Acknowledge,
@@ -27,6 +31,7 @@ from leaselog.share.commands import (
     Acquire,
     ChangeLimits,
     Command,
+    DeadLettersEnded,
     Expire,
     Limits,
     MoveLogStart,
@@ -35,16 +40,19 @@ from leaselog.share.commands import (
     WriteToken,
 )
 from leaselog.share.counters import Counters
+from leaselog.share.dead_letters import cause_from_count, fate_of, fate_of_last_delivery
 from leaselog.share.effects import (
     Acknowledged,
     Acquired,
     AcquiredRange,
     Answer,
+    DeadLetters,
     Done,
     Effect,
     Outcome,
     Persist,
     WakeFetchers,
+    WriteDeadLetters,
 )
 from leaselog.share.inflight import Cell, Run
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState
@@ -69,6 +77,8 @@ class SharePartition:
         self._next_token = 1
         #: the ranges whose records a write in flight has marked
         self._writes: dict[WriteToken, list[tuple[int, int]]] = {}
+        #: the same of dead letters on their way
+        self._letters: dict[WriteToken, list[tuple[int, int]]] = {}
         self._effects: list[Effect] = []
         self._story: deque[tuple[int, Command]] = deque(maxlen=_STORY)
 
@@ -76,8 +86,8 @@ class SharePartition:
     def from_state(cls, state: ReadState, *, log_start: int, reset_to: int, limits: Limits) -> SharePartition:
         """What a new leader starts with. ``reset_to`` counts when the group never had a start offset.
 
-        Offsets between the batches were leased or unread: they will be read and delivered again. A record that was
-        on its way to the dead-letter queue is archived, as there is no such queue yet.
+        Offsets between the batches were leased or unread: they will be read and delivered again. Of records that
+        were on their way to the dead-letter topic the first command, whatever it is, asks for the letters again.
         """
         start = reset_to if state.start_offset == NO_START_OFFSET else state.start_offset
         partition = cls(start, limits)
@@ -86,10 +96,13 @@ class SharePartition:
             if batch.end <= window.end:
                 continue
             window.append(batch.start, UNREAD)
-            kept = RecordState.ARCHIVED if batch.state is RecordState.ARCHIVING else batch.state
-            window.append(batch.end, Cell(kept, batch.delivery_count))
+            is_doomed = batch.state is RecordState.ARCHIVING
+            cause = cause_from_count(batch.delivery_count, limits) if is_doomed else None
+            window.append(batch.end, Cell(batch.state, batch.delivery_count, cause=cause))
         window.trim(log_start)
         window.advance()
+        if window.count(RecordState.ARCHIVING):
+            partition._send([(window.start, window.end)])
         window.became_available = False
         return partition
 
@@ -154,6 +167,17 @@ class SharePartition:
         """Records that nobody has finished yet."""
         return max(0, high_watermark - self.start - self._window.complete_count)
 
+    @property
+    def has_dead_letters_on_their_way(self) -> bool:
+        """Also such as are not asked for yet, because it is not durable that they are to be written."""
+        if self._window.count(RecordState.ARCHIVING):
+            return True
+        return any(
+            cell.target is RecordState.ARCHIVING
+            for start, end in (marked for ranges in self._writes.values() for marked in ranges)
+            for _, _, cell in self._window.runs(start, end)
+        )
+
     def runs(self) -> list[Run]:
         """The window as it is, for describing and for tests."""
         return self._window.runs(self.start, self.end)
@@ -191,6 +215,8 @@ class SharePartition:
                 return self._acknowledge(command, now_ms)
             case Persisted():
                 self._settle(command, now_ms)
+            case DeadLettersEnded():
+                self._archive(command.token)
             case ReleaseMember():
                 self._release_member(command.member)
             case MoveLogStart():
@@ -284,7 +310,7 @@ class SharePartition:
                     self._renew(start, end, now_ms + self.limits.lock_duration_ms)
                     continue
                 if kind not in marks:
-                    marks[kind] = _mark(kind, writing.token, self.limits.delivery_count_limit)
+                    marks[kind] = _mark(kind, writing.token, self.limits)
                 marked = self._window.rewrite(start, end, marks[kind])
                 self.counters.acknowledged[kind] += writing.add(marked)
         return Acknowledged(self._write(writing))
@@ -324,12 +350,12 @@ class SharePartition:
             if cell.write != outcome.token:
                 return cell
             if cell.target is None:  # what stands whatever becomes of the write
-                return Cell(cell.state, cell.delivery_count)
+                return Cell(cell.state, cell.delivery_count, cause=cell.cause)
             if outcome.ok:
-                return Cell(cell.target, cell.delivery_count)
+                return Cell(cell.target, cell.delivery_count, cause=cell.cause)
             if cell.deadline_ms is not None and cell.deadline_ms <= now_ms:
                 return self._expired(cell, retry.token)
-            return cell._replace(write=None, target=None)
+            return cell._replace(write=None, target=None, cause=None)
 
         for start, end in marked:
             changed = self._window.rewrite(start, end, settled)
@@ -343,6 +369,48 @@ class SharePartition:
         if not outcome.ok:
             self.counters.failed_writes += 1
             self._write(retry)
+        if self._window.count(RecordState.ARCHIVING):
+            self._send(marked)
+
+    # dead letters ----------------------------------------------------------------------------------------------------
+
+    def _send(self, ranges: list[tuple[int, int]]) -> None:
+        """Ask for the letters of what is ARCHIVING in these ranges and has no write in flight."""
+        token = WriteToken(self._next_token)
+        sent = [
+            run
+            for start, end in ranges
+            for run in self._window.rewrite(
+                start,
+                end,
+                once(lambda cell: cell._replace(write=token) if _is_unsent(cell) else cell),
+            )
+        ]
+        if not sent:
+            return
+        self._next_token += 1
+        self._letters[token] = [(start, end) for start, end, _ in sent]
+        letters = tuple(
+            DeadLetters(start, end, cell.delivery_count, cell.cause or "") for start, end, cell in sent
+        )
+        self._effects.append(WriteDeadLetters(token, letters))
+
+    def _archive(self, token: WriteToken) -> None:
+        """The letters have been written or given up: that stands even if writing it down fails."""
+        ranges = self._letters.pop(token, None)
+        if ranges is None:
+            raise BrokenInvariant(f"no dead letters {token} are on their way, only {list(self._letters)}")
+        writing = self._writing()
+
+        @once
+        def archived(cell: Cell) -> Cell:
+            if cell.write != token:
+                return cell
+            return Cell(RecordState.ARCHIVED, cell.delivery_count, write=writing.token)
+
+        for start, end in ranges:
+            writing.add(self._window.rewrite(start, end, archived))
+        self._write(writing)
 
     # leases end ------------------------------------------------------------------------------------------------------
 
@@ -367,7 +435,8 @@ class SharePartition:
     def _expired(self, cell: Cell, token: WriteToken) -> Cell:
         if cell.delivery_count >= self.limits.delivery_count_limit:
             # the start waits for the write; the state does not
-            return Cell(RecordState.ARCHIVED, cell.delivery_count, write=token)
+            state, cause = fate_of_last_delivery(self.limits)
+            return Cell(state, cell.delivery_count, write=token, cause=cause)
         return Cell(RecordState.AVAILABLE, cell.delivery_count)
 
     def _release_member(self, member: MemberId) -> None:
@@ -376,7 +445,7 @@ class SharePartition:
         if not left:
             return
         writing = self._writing()
-        release = _mark(AcknowledgeType.RELEASE, writing.token, self.limits.delivery_count_limit)
+        release = _mark(AcknowledgeType.RELEASE, writing.token, self.limits)
         for low, high, cell in self._window.runs(self.start, self.end):
             if cell.holder == member:
                 left -= high - low
@@ -388,17 +457,21 @@ class SharePartition:
         self._write(writing)
 
 
-def _mark(kind: AcknowledgeType, token: WriteToken, limit: int) -> Callable[[Cell], Cell]:
+def _mark(kind: AcknowledgeType, token: WriteToken, limits: Limits) -> Callable[[Cell], Cell]:
     """Mark leased records with the write that is to make them what this type says."""
 
     @once
     def marked(cell: Cell) -> Cell:
         if is_hole(cell):
             return cell
-        target = target_of(kind, cell.delivery_count, limit)
-        return Cell(cell.state, cell.delivery_count, cell.holder, cell.deadline_ms, token, target)
+        target, cause = fate_of(kind, cell.delivery_count, limits)
+        return Cell(cell.state, cell.delivery_count, cell.holder, cell.deadline_ms, token, target, cause)
 
     return marked
+
+
+def _is_unsent(cell: Cell) -> bool:
+    return cell.state is RecordState.ARCHIVING and cell.write is None
 
 
 def _record_count(runs: list[Run]) -> int:

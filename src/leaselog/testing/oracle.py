@@ -10,11 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from leaselog.model import MemberId
-from leaselog.share import AcknowledgeType, Limits, RecordState
+from leaselog.share import LIMIT_REACHED, REJECTED, AcknowledgeType, Limits, RecordState
 
-__all__ = ["Oracle", "Record"]
+__all__ = ["Letters", "Oracle", "Record", "Written"]
 
 AVAILABLE, ACQUIRED, ARCHIVED = RecordState.AVAILABLE, RecordState.ACQUIRED, RecordState.ARCHIVED
+ARCHIVING = RecordState.ARCHIVING
 TARGETS = {0: ARCHIVED, 1: RecordState.ACKNOWLEDGED, 2: AVAILABLE, 3: ARCHIVED}
 
 
@@ -26,6 +27,7 @@ class Record:
     deadline: int | None = None
     write: int | None = None
     target: RecordState | None = None
+    cause: str | None = None
 
     @property
     def is_hole(self) -> bool:
@@ -37,6 +39,8 @@ class Record:
 
 
 Written = dict[int, tuple[RecordState, int]]
+#: count and cause of the records whose dead letters are to be written
+Letters = dict[int, tuple[int, str | None]]
 
 
 class Oracle:
@@ -48,8 +52,25 @@ class Oracle:
     def load(self, states: Written, log_start: int) -> None:
         self.end = max([self.start, *(offset + 1 for offset in states)])
         for offset in range(self.start, self.end):
-            self.records[offset] = Record(*states.get(offset, (AVAILABLE, 0)))
+            state, count = states.get(offset, (AVAILABLE, 0))
+            cause = LIMIT_REACHED if count >= self.limits.delivery_count_limit else REJECTED
+            self.records[offset] = Record(state, count, cause=cause if state is ARCHIVING else None)
         self.move_log_start(log_start)
+
+    def send(self, token: int) -> Letters:
+        """The dead letters to write now: of what is on its way and has no write in flight."""
+        letters: Letters = {}
+        for offset, record in self.records.items():
+            if record.state is ARCHIVING and record.write is None:
+                self.records[offset] = replace(record, write=token)
+                letters[offset] = (record.count, record.cause)
+        return letters
+
+    def letters_ended(self, token: int, write: int) -> Written:
+        ended = {o: r for o, r in self.records.items() if r.state is ARCHIVING and r.write == token}
+        for offset, record in ended.items():
+            self.records[offset] = Record(ARCHIVED, record.count, write=write)
+        return {offset: (ARCHIVED, record.count) for offset, record in ended.items()}
 
     def advance(self) -> None:
         while self.start < self.end:
@@ -68,9 +89,12 @@ class Oracle:
         for offset in offsets:
             count = self.records[offset].count
             is_last = count >= self.limits.delivery_count_limit
-            self.records[offset] = (
-                Record(ARCHIVED, count, write=token) if is_last else Record(AVAILABLE, count)
-            )
+            if not is_last:
+                self.records[offset] = Record(AVAILABLE, count)
+            elif self.limits.has_dead_letters:
+                self.records[offset] = Record(ARCHIVING, count, write=token, cause=LIMIT_REACHED)
+            else:
+                self.records[offset] = Record(ARCHIVED, count, write=token)
             written[offset] = (self.records[offset].state, count)
         return written
 
@@ -104,7 +128,12 @@ class Oracle:
                 continue
             is_last = kind == AcknowledgeType.RELEASE and record.count >= self.limits.delivery_count_limit
             target = ARCHIVED if is_last else TARGETS[kind]
-            self.records[offset] = replace(record, write=token, target=target)
+            cause = LIMIT_REACHED if is_last else REJECTED if kind == AcknowledgeType.REJECT else None
+            if cause is not None and self.limits.has_dead_letters:
+                target = ARCHIVING
+            else:
+                cause = None
+            self.records[offset] = replace(record, write=token, target=target, cause=cause)
             written[offset] = (target, record.count)
         return written
 
@@ -114,11 +143,11 @@ class Oracle:
             if record.write != token:
                 continue
             if record.target is None:
-                self.records[offset] = Record(record.state, record.count)
+                self.records[offset] = Record(record.state, record.count, cause=record.cause)
             elif ok:
-                self.records[offset] = Record(record.target, record.count)
+                self.records[offset] = Record(record.target, record.count, cause=record.cause)
             else:
-                self.records[offset] = replace(record, write=None, target=None)
+                self.records[offset] = replace(record, write=None, target=None, cause=None)
                 if (record.deadline or 0) <= now:
                     ended.add(offset)
         return self._end_leases(ended, retry)

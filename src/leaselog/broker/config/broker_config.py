@@ -109,6 +109,12 @@ class BrokerConfig(View):
     group_share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
     group_share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
     group_share_max_share_sessions = Int("Share sessions of the broker at once.")
+    errors_deadletterqueue_auto_create_topics_enable = Flag(
+        "A group's dead-letter topic is made when the first dead letter needs it."
+    )
+    errors_deadletterqueue_topic_name_prefix = Text(
+        "What the names of dead-letter topics begin with; empty allows any."
+    )
     group_share_initialize_retry_interval_ms = Int(
         "How long until initializing a share partition is tried again."
     )

@@ -17,7 +17,6 @@ __all__ = ["effect_of", "why_without_effect"]
 #: the first pattern that fits a name speaks for the key
 
 _REASONS = (
-    (r"errors\.deadletterqueue\..*|group\.share\.dlq\..*", "dead-letter queues are to come"),
     (
         r"(group\.)?streams\..*|group\.coordinator\..*",
         "how Kafka's group coordinator is built, or Streams groups",

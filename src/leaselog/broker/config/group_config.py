@@ -37,6 +37,12 @@ class GroupConfig(View):
     )
     share_isolation_level = Text("read_committed hides the records of aborted transactions.", planned=True)
     share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.")
+    errors_deadletterqueue_topic_name = Text(
+        "Where records go that are rejected or out of deliveries; empty archives them without a trace."
+    )
+    errors_deadletterqueue_copy_record_enable = Flag(
+        "A dead letter has the key and the value of its record; without this it only says where that lies."
+    )
 
     @classmethod
     def resolve(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> Self:

@@ -10,7 +10,7 @@ from leaselog.broker.config.definitions import TOPIC
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.synonyms import first_synonym
 from leaselog.broker.config.values import Value
-from leaselog.broker.config.views import Int, Number, Text, Texts, View
+from leaselog.broker.config.views import Flag, Int, Number, Text, Texts, View
 
 __all__ = ["TopicConfig", "check_topic"]
 
@@ -50,6 +50,7 @@ class TopicConfig(View):
     min_cleanable_dirty_ratio = Number("A log is compacted when this part of it is new.")
     min_compaction_lag_ms = Int("A record is left alone by compaction for this long.")
     max_compaction_lag_ms = Int("A record waits no longer than this for compaction.")
+    errors_deadletterqueue_group_enable = Flag("Share groups may send dead letters here.")
 
     @classmethod
     def resolve(cls, broker: BrokerConfig, overrides: Mapping[str, str]) -> Self:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.config.requests import ConfigRequests, Outcome, store, store_nothing
+from leaselog.broker.dead_letter_topic import refuse_own_topics
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.alter_configs import (
     AlterConfigsRequest,
@@ -20,12 +21,12 @@ from leaselog.wire.messages.alter_configs import (
 async def alter_configs(request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
-    repeated = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
+    refused = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
+    refused |= await refuse_own_topics(context.broker, request.resources)
 
     def decide() -> list[Outcome]:
         return [
-            repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests)
-            for r in request.resources
+            refused.get((r.resource_type, r.resource_name)) or _decide(r, requests) for r in request.resources
         ]
 
     refusals = await store(decide, store_nothing if request.validate_only else cluster.alter_configs)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.config import Alteration, AlterOp
 from leaselog.broker.config.requests import ConfigRequests, Outcome, store, store_nothing
+from leaselog.broker.dead_letter_topic import refuse_own_topics
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -26,11 +27,12 @@ async def incremental_alter_configs(
 ) -> IncrementalAlterConfigsResponse:
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
-    repeated = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
+    refused = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
+    refused |= await refuse_own_topics(context.broker, request.resources)
 
     def decide() -> list[Outcome]:
         return [
-            repeated.get((r.resource_type, r.resource_name)) or _decide(r, requests, request.validate_only)
+            refused.get((r.resource_type, r.resource_name)) or _decide(r, requests, request.validate_only)
             for r in request.resources
         ]
 

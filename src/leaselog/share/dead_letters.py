@@ -1,0 +1,42 @@
+"""When a record becomes a dead letter, and why: KIP-1191's rules and words.
+
+Only what a consumer rejected, or what has used up its deliveries, goes to the dead-letter topic. What the log does not
+hold any more, and records of aborted transactions, are archived without one.
+"""
+
+from __future__ import annotations
+
+from leaselog.share.commands import AcknowledgeType, Limits
+from leaselog.share.record_state import RecordState
+
+__all__ = ["LIMIT_REACHED", "REJECTED", "cause_from_count", "fate_of", "fate_of_last_delivery"]
+
+#: header values of dead letters, as Apache Kafka writes them
+REJECTED = "Offset rejected by client."
+LIMIT_REACHED = "Offset delivery count exceeded the threshold."
+
+_TARGETS = {
+    AcknowledgeType.GAP: RecordState.ARCHIVED,
+    AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
+    AcknowledgeType.RELEASE: RecordState.AVAILABLE,
+    AcknowledgeType.REJECT: RecordState.ARCHIVED,
+}
+
+
+def fate_of(kind: AcknowledgeType, delivery_count: int, limits: Limits) -> tuple[RecordState, str | None]:
+    """What an acknowledgement makes of a record, and the cause if that is a dead letter."""
+    if kind is AcknowledgeType.RELEASE and delivery_count >= limits.delivery_count_limit:
+        return fate_of_last_delivery(limits)
+    if kind is AcknowledgeType.REJECT and limits.has_dead_letters:
+        return RecordState.ARCHIVING, REJECTED
+    return _TARGETS[kind], None
+
+
+def fate_of_last_delivery(limits: Limits) -> tuple[RecordState, str | None]:
+    """What becomes of a record that is given back after the last delivery it may have."""
+    return (RecordState.ARCHIVING, LIMIT_REACHED) if limits.has_dead_letters else (RecordState.ARCHIVED, None)
+
+
+def cause_from_count(delivery_count: int, limits: Limits) -> str:
+    """The cause as far as stored state tells it: a new leader knows the count and nothing else."""
+    return LIMIT_REACHED if delivery_count >= limits.delivery_count_limit else REJECTED
