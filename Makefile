@@ -66,6 +66,7 @@ conformance-fast: setup ## the same, the quick ones
 deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600
 	tests/interop/on-kafka $(BIN)/python
+	tests/interop/on-kafka-4.4 $(BIN)/python
 	tests/conformance/check --all
 
 bench: setup
