@@ -1,4 +1,4 @@
-"""Topics as tables on a real local Spark: ranges read by batch queries, rows written by batch and streaming ones."""
+"""Topics and the state of share groups as tables, on a real local Spark. Streams are in the guides."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from leaselog.spark.state_options import View
+from leaselog.spark.state_rows import state_arrow_schema, state_spark_schema
 from spark.queries import Queue
 
 #: as Spark prints the schema of its own source
@@ -36,6 +38,15 @@ def read(spark: Any, made: Queue, **more: object) -> Any:
 def write(writer: Any, made: Queue, **more: object) -> Any:
     servers = {"kafka.bootstrap.servers": made.broker.address, "topic": made.topic}
     return writer.format("kafka-topic").options(**servers, **{name: str(v) for name, v in more.items()})
+
+
+def test_the_declared_schemas_of_the_state_are_the_ones_that_tasks_send(spark: Any) -> None:
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
+
+    for view in View:
+        declared = StructType.fromDDL(state_spark_schema(view))
+        assert to_arrow_schema(declared, timezone="UTC").equals(state_arrow_schema(view))
 
 
 def test_a_topic_is_a_table_of_sparks_kafka_columns_read_by_as_many_tasks_as_asked_for(
@@ -88,23 +99,6 @@ def test_rows_of_a_batch_query_become_records_and_come_back_the_same(
     assert all(found[n].value == (None if n == 7 else b"%d" % n) for n in range(30))
     assert all(found[n].partition == n % 3 for n in range(30))
     assert {n: found[n].headers for n in (7, 8)} == {7: None, 8: [("h", b"x")]}
-
-
-def test_a_stream_is_written_to_the_topic_that_each_row_names(
-    spark: Any, queue: Callable[..., Queue]
-) -> None:
-    made, one, other = queue(20), queue(0), queue(0)
-    rows = made.read(spark).selectExpr(
-        "key", "value", f"if(cast(key as string) < 'k15', '{one.topic}', '{other.topic}') topic"
-    )
-    writer = rows.writeStream.format("kafka-topic").option("kafka.bootstrap.servers", made.broker.address)
-    made.drain(writer)
-    written = [sorted(int(row.value) for row in read(spark, each).collect()) for each in (one, other)]
-    assert written == [
-        sorted(n for n in range(20) if f"k{n}" < "k15"),
-        sorted(n for n in range(20) if f"k{n}" >= "k15"),
-    ]
-    assert made.backlog() == 0
 
 
 def test_a_record_that_is_not_written_fails_the_query_and_so_does_what_cannot_be_meant(
