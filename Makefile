@@ -69,8 +69,8 @@ deep: check ## the long versions of everything; not for every change
 	tests/interop/on-kafka-4.4 $(BIN)/python
 	tests/conformance/check --all
 
-bench: setup
-	$(BIN)/python bench/throughput.py
+bench: setup ## beside Apache Kafka: make bench BENCH="produce --rounds 5"; all of it takes hours, and Java 17 and Maven
+	$(BIN)/python -m bench --write $(BENCH)
 
 docs: setup ## rewrites the generated pages; fails if that changes the tree
 	$(BIN)/python -m leaselog.cli.main config-docs > docs/reference/configuration.md

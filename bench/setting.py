@@ -1,4 +1,4 @@
-"""What the benches of share groups begin with: a topic of one partition, what lies in it, a group that takes it all."""
+"""What rows begin with: topics, what lies in them, groups that are there before the clock runs."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-__all__ = ["begin_group", "fill", "make_topic"]
+__all__ = ["begin_group", "configure_group", "fill", "make_topic"]
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
-def make_topic(address: str, topic: str) -> None:
-    """Of one partition; one that is there already is taken as it is."""
-    admin = AdminClient({"bootstrap.servers": address})
+def make_topic(address: str, topic: str, partitions: int = 1) -> None:
+    """One that is there already is taken as it is."""
+    admin = _admin(address)
     try:
-        admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(PATIENCE_S)
+        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(PATIENCE_S)
     except KafkaException as refused:
         if refused.args[0].name() != "TOPIC_ALREADY_EXISTS":
             raise
@@ -32,11 +32,21 @@ def make_topic(address: str, topic: str) -> None:
 
 def begin_group(address: str, group: str) -> None:
     """It is to begin with the first record."""
-    wish = ConfigEntry("share.auto.offset.reset", "earliest", incremental_operation=AlterConfigOpType.SET)
-    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=[wish])
-    admin = AdminClient({"bootstrap.servers": address})
+    configure_group(address, group, {"share.auto.offset.reset": "earliest"})
+
+
+def configure_group(address: str, group: str, wishes: dict[str, str]) -> None:
+    entries = [
+        ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in wishes.items()
+    ]
+    resource = ConfigResource(ResourceType.GROUP, group, incremental_configs=entries)
+    admin = _admin(address)
     for done in admin.incremental_alter_configs([resource]).values():
         done.result(PATIENCE_S)
+
+
+def _admin(address: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": address, "log_level": 2})
 
 
 def fill(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> None:
@@ -47,4 +57,4 @@ def fill(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> 
         producer.produce(topic, value)
         if number % 50_000 == 49_999:
             producer.flush()
-    assert producer.flush(60) == 0, "records were not produced"
+    assert producer.flush(PATIENCE_S) == 0, "records were not produced"

@@ -1,8 +1,8 @@
 """Records a second through one share consumer: ours, asyncio and blocking, beside confluent-kafka's on the same broker.
 
-    .venv/bin/python bench/share_client.py                     1 KB records, implicit and explicit, three rounds
-    .venv/bin/python bench/share_client.py --rows async/explicit confluent/explicit
-    .venv/bin/python bench/share_client.py --profile async/implicit
+    .venv/bin/python -m bench.share_client                     1 KB records, implicit and explicit, three rounds
+    .venv/bin/python -m bench.share_client --rows async/explicit confluent/explicit
+    .venv/bin/python -m bench.share_client --profile async/implicit
 
 Each round runs every row once, each on a group of its own over the same records, so that a slow minute of the machine
 hits all rows. Implicit: poll again and what came before is accepted. Explicit: every record is acknowledged by a call.
@@ -20,9 +20,9 @@ import time
 from collections.abc import Callable
 
 from confluent_kafka import ShareConsumer as ConfluentShareConsumer
-from setting import begin_group, fill, make_topic
-from throughput import broker
 
+from bench.brokers import leaselog
+from bench.setting import begin_group, fill, make_topic
 from leaselog.client import AsyncShareConsumer, ShareConsumer
 
 TOPIC = "records"
@@ -120,8 +120,8 @@ def main() -> None:
     parser.add_argument("--address", help="a broker that runs already")
     parser.add_argument("--profile", choices=ROWS, help="run this row once under the profiler")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home, broker(args.durability, home) as (own, _):
-        address = args.address or own
+    with tempfile.TemporaryDirectory() as home, leaselog(args.durability, home) as own:
+        address = args.address or own.address
         make_topic(address, TOPIC)
         fill(address, TOPIC, [VALUE] * args.records, acks="all", linger_ms=20, batch_size=100_000)
         if args.profile:

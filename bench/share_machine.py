@@ -1,6 +1,6 @@
 """The share machine alone, at its worst: a window in which no two neighbours are alike.
 
-    python bench/share_machine.py [--rounds N] [records ...]          # default: 3 rounds of 100000 and 1000000
+    python -m bench.share_machine [--rounds N] [records ...]          # default: 3 rounds of 100000 and 1000000
 
 For each size: the window is filled and every second record handed to another member, so every record is a run of its
 own. Then records are acquired and accepted in requests of 500, and all that is left expires at once. The numbers are

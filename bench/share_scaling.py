@@ -1,8 +1,8 @@
 """How consumers add up on one partition: the time that so many of them take for their jobs, beside the ideal time.
 
-    .venv/bin/python bench/share_scaling.py                                    1, 2, 4 … 64 consumers, 500 ms a job
-    .venv/bin/python bench/share_scaling.py --consumers 16 --work-ms 100 --jobs 30
-    .venv/bin/python bench/share_scaling.py --address 127.0.0.1:9092           any broker with share groups
+    .venv/bin/python -m bench.share_scaling                                    1, 2, 4 … 64 consumers, 500 ms a job
+    .venv/bin/python -m bench.share_scaling --consumers 16 --work-ms 100 --jobs 30
+    .venv/bin/python -m bench.share_scaling --address 127.0.0.1:9092           any broker with share groups
 
 A job is one record whose consumer sleeps for the length of the work, accepts it, and has that answered before it asks
 for the next one; it never holds a second. Ideal is jobs times work, divided by the consumers. The clock runs from when
@@ -23,9 +23,10 @@ from contextlib import ExitStack
 from typing import Any
 
 from confluent_kafka import Producer, ShareConsumer
-from setting import begin_group, make_topic
-from share_jobs import processor_seconds
-from throughput import broker
+
+from bench.brokers import leaselog
+from bench.machine import processor_seconds
+from bench.setting import begin_group, make_topic
 
 WARM_UP = b"warm-up"
 WARM_UP_S = 60.0
@@ -134,7 +135,8 @@ def main() -> None:
                 address, pid = ARGUMENTS.address, None
                 if not address:
                     home = stack.enter_context(tempfile.TemporaryDirectory())
-                    address, pid = stack.enter_context(broker(ARGUMENTS.durability, home))
+                    broker = stack.enter_context(leaselog(ARGUMENTS.durability, home))
+                    address, pid = broker.address, broker.pid
                 name = f"scaling-{os.getpid()}-{number}-{count}"
                 make_topic(address, name)
                 begin_group(address, name)

@@ -1,7 +1,7 @@
 """What acquiring costs the Spark driver: bytes received and processor time a record, with the records and without.
 
-    .venv/bin/python bench/spark_driver.py
-    .venv/bin/python bench/spark_driver.py --address 127.0.0.1:9092     Apache Kafka sends the records either way
+    .venv/bin/python -m bench.spark_driver
+    .venv/bin/python -m bench.spark_driver --address 127.0.0.1:9092     Apache Kafka sends the records either way
 
 The driver's member of the group acquires and accepts everything on one partition, without Spark and without tasks that
 would read it. Bytes are those of its connections, everything included; the time is that of its process.
@@ -17,9 +17,8 @@ import time
 from contextlib import ExitStack
 from typing import Any
 
-from setting import begin_group, fill, make_topic
-from throughput import broker
-
+from bench.brokers import leaselog
+from bench.setting import begin_group, fill, make_topic
 from leaselog.client import AcknowledgeType, Connection
 from leaselog.client.share.range_core import RangeCore
 from leaselog.spark.group_member import GroupMember
@@ -93,7 +92,7 @@ def main() -> None:
         address = ARGUMENTS.address
         if not address:
             home = stack.enter_context(tempfile.TemporaryDirectory())
-            address, _ = stack.enter_context(broker(ARGUMENTS.durability, home))
+            address = stack.enter_context(leaselog(ARGUMENTS.durability, home)).address
         make_topic(address, TOPIC)
         payload = os.urandom(ARGUMENTS.size)
         fill(address, TOPIC, (payload for _ in range(ARGUMENTS.records)), linger_ms=5)

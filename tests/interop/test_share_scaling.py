@@ -21,10 +21,14 @@ TRIES = 3
 
 def efficiencies(broker: BrokerProcess) -> tuple[float, float]:
     """In percent of the ideal: one consumer alone, and many."""
-    command = [sys.executable, str(CHECKOUT / "bench" / "share_scaling.py"), "--json"]
+    command = [sys.executable, "-m", "bench.share_scaling", "--json"]
     work = ["--consumers", "1", str(CONSUMERS), "--work-ms", "200", "--jobs", "15"]
     run = subprocess.run(
-        [*command, *work, "--address", broker.address], capture_output=True, text=True, timeout=100
+        [*command, *work, "--address", broker.address],
+        capture_output=True,
+        text=True,
+        timeout=100,
+        cwd=CHECKOUT,
     )
     assert run.returncode == 0, run.stderr
     rows = json.loads(run.stdout.splitlines()[-1])

@@ -1,0 +1,91 @@
+"""leaselog beside Apache Kafka in one run.
+
+    make bench                                     everything; for hours on a machine that has nothing else to do
+    .venv/bin/python -m bench produce job-queue    some rows
+    .venv/bin/python -m bench --quick --rounds 1   whether every row works, in minutes; its figures mean little
+
+Every round runs every row on both brokers, one after the other, on fresh directories of one disk; who is first changes
+from round to round. All figures go into JSON, with `--write` the table into docs/benchmarks.md; `--render` makes the
+table of such a file again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from bench import ROOT
+from bench.frame import KAFKA, LEASELOG, Run
+from bench.jvm import bring_jars
+from bench.machine import describe
+from bench.report import render, write_into
+from bench.rows import ROWS
+from bench.runner import Plan, run_all
+
+PAGE = ROOT / "docs" / "benchmarks.md"
+RAW = ROOT / "out" / "bench" / "raw.json"
+
+
+def main() -> int:
+    args = arguments()
+    rows = [row for row in ROWS if not args.rows or row.name in args.rows]
+    if args.render:
+        run = Run.of_json(json.loads(args.render.read_text()))
+    else:
+        run = measured(args, [row.name for row in rows])
+    text = render(run, ROWS)
+    print(text)
+    if args.write:
+        write_into(PAGE, text)
+    return 1 if any(figure.failed for figure in run.figures) else 0
+
+
+def measured(args: argparse.Namespace, names: list[str]) -> Run:
+    jars = bring_jars()
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=args.dir) as home:
+        plan = Plan(
+            [row for row in ROWS if row.name in names], args.durability, args.rounds, args.quick,
+            [kind for kind in (LEASELOG, KAFKA) if not args.only or kind == args.only], args.cases or (),
+        )  # fmt: skip
+        facts = {**describe(Path(home)), **jars.versions()}
+        run = Run(facts, plan.settings())
+        args.json.parent.mkdir(parents=True, exist_ok=True)
+        for figure in run_all(plan, jars, Path(home)):
+            run.figures.append(figure)
+            # after each: hours of figures are not lost with the run
+            args.json.write_text(json.dumps(run.as_json(), indent=1))
+            said = figure.failed or ", ".join(f"{name} {value:,.2f}" for name, value in figure.values.items())
+            where = f"round {figure.round}, {figure.durability}, {figure.row}, {figure.case}, {figure.kind}"
+            used = f"{figure.broker_us_per_operation:,.1f} us of processor" if not figure.failed else "failed"
+            print(f"{where}: {said}; {used}", file=sys.stderr, flush=True)
+    return run
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in ROWS)}")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--quick", action="store_true", help="few cases with few records")
+    parser.add_argument("--durability", nargs="+", choices=["os", "fsync"], default=["os", "fsync"])
+    parser.add_argument("--cases", nargs="+", metavar="LABEL", help="only cases whose label has this in it")
+    parser.add_argument("--only", choices=[LEASELOG, KAFKA], help="one broker alone")
+    parser.add_argument("--dir", help="where the brokers keep their data (the system's temporary folder)")
+    parser.add_argument("--json", type=Path, default=RAW, help=f"raw figures ({RAW.relative_to(ROOT)})")
+    parser.add_argument(
+        "--render", type=Path, metavar="JSON", help="measure nothing: the table of these figures"
+    )
+    parser.add_argument("--write", action="store_true", help=f"the table into {PAGE.relative_to(ROOT)}")
+    args = parser.parse_args()
+    unknown = set(args.rows) - {row.name for row in ROWS}
+    if unknown:
+        parser.error(f"no such row: {', '.join(sorted(unknown))}")
+    return args
+
+
+if __name__ == "__main__":
+    sys.exit(main())

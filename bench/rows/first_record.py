@@ -1,0 +1,29 @@
+"""How long the first member of a group that nobody has heard of waits for its first record."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from bench.frame import Case, Measured, Metric, Row
+from bench.setting import fill
+from bench.stage import Stage
+
+
+def measure(stage: Stage, _: Case) -> Measured:
+    topic = stage.topic()
+    fill(stage.address, topic, [b"x" * 100] * 100, acks="all")
+    groups = stage.size(5, 1)
+    with stage.processor() as spent:
+        said = stage.java.run("bench.FirstRecord", stage.address, topic, stage.fresh("group"), groups)
+    return Measured({"first record": median(map(int, said.split())) / 1e3}, groups + 1, spent.seconds)
+
+
+ROW = Row(
+    name="first-record",
+    title="a fresh group, from subscribe to the first record",
+    client="Java `KafkaShareConsumer`, in a JVM that has done it before",
+    metrics=(Metric("first record", "ms", bigger_is_better=False, target=100),),
+    cases=(Case("fresh group"),),
+    measure=measure,
+    operation="group",
+)

@@ -1,0 +1,65 @@
+"""Single jobs with Java's share consumer, for the rows that are about them: `bench/java/Jobs.java` does it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO
+
+from bench.setting import fill
+from bench.stage import Stage
+
+__all__ = ["Jobs", "do_jobs", "topic_of_jobs", "wait_for"]
+
+#: nobody does more in a second on two cores; a topic that runs dry is an error, not a slow broker
+MOST_JOBS_S = 6_000
+RAMP_S = 6
+WARM_S, SECONDS = (5, 10), (1, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    accepted: int
+    released: int
+    seconds: int
+    p50_ms: float
+    p99_ms: float
+    broker_processor_s: float
+
+    @property
+    def accepted_s(self) -> float:
+        return self.accepted / self.seconds
+
+
+def topic_of_jobs(stage: Stage) -> tuple[str, int]:
+    """One partition of small records, and how many: each a batch, as jobs come one by one."""
+    topic, count = stage.topic(), stage.size(MOST_JOBS_S * (sum(WARM_S) + RAMP_S), 20_000)
+    fill(
+        stage.address, topic, (b"job %d" % n for n in range(count)), acks=1, linger_ms=0, batch_num_messages=1
+    )
+    return topic, count
+
+
+def do_jobs(
+    stage: Stage, topic: str, count: int, consumers: int, *, work_us: int = 0, release_every: int = 0
+) -> Jobs:
+    """By a group of its own, from the first record; the broker's processor is that of the seconds that count."""
+    group = stage.group(topic)
+    warm_s, seconds = stage.size(WARM_S, SECONDS)
+    args = (stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every)
+    with stage.java.running("bench.Jobs", *args) as said:
+        wait_for(said, "BEGIN")
+        with stage.processor() as spent:
+            wait_for(said, "END")
+        accepted, released, last, p50, p99 = map(int, said.readline().split())
+    if last >= count - consumers:
+        raise RuntimeError(f"the topic ran dry: offset {last} of {count} was seen")
+    if accepted <= 0:
+        raise RuntimeError("no job was done while the clock ran")
+    return Jobs(accepted, released, seconds, p50 / 1e3, p99 / 1e3, spent.seconds)
+
+
+def wait_for(said: IO[str], awaited: str) -> None:
+    lines: Iterator[str] = iter(said.readline, "")
+    if not any(line.strip() == awaited for line in lines):
+        raise RuntimeError(f"the consumers ended before {awaited}")

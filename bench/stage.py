@@ -1,0 +1,73 @@
+"""What a row has to work with: a broker, Java clients, fresh names, groups that are there, a clock on the processor."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, cast
+
+from bench.brokers import Broker
+from bench.jvm import JavaClients
+from bench.setting import configure_group, make_topic
+from interop.broker_process import BrokerProcess
+from interop.share_member import begin
+
+__all__ = ["Spent", "Stage"]
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Spent:
+    """Seconds of the broker's processor; known when the block has ended."""
+
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class Stage:
+    broker: Broker
+    java: JavaClients
+    home: Path
+    is_quick: bool = False
+    _names: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def address(self) -> str:
+        return self.broker.address
+
+    def size(self, full: T, quick: T) -> T:
+        """How much of it: enough for a figure, or just enough to see that the row works."""
+        return quick if self.is_quick else full
+
+    def fresh(self, stem: str) -> str:
+        return f"{stem}-{next(self._names)}"
+
+    def topic(self, partitions: int = 1) -> str:
+        name = self.fresh("topic")
+        make_topic(self.address, name, partitions)
+        return name
+
+    def group(self, topic: str, partitions: int = 1, **wishes: str) -> str:
+        """One that has no members and begins with the topic's first record; underscores in ``wishes`` stand for dots.
+
+        Its state is there, so that a member gets its partitions with the first heartbeat.
+        """
+        name = self.fresh("group")
+        named = {key.replace("_", "."): value for key, value in wishes.items()}
+        configure_group(self.address, name, {"share.auto.offset.reset": "earliest", **named})
+        begin(self.for_raw_requests(), name, [topic], partitions)
+        return name
+
+    def for_raw_requests(self) -> BrokerProcess:
+        """Of a broker they want its port alone."""
+        return cast(BrokerProcess, self.broker)
+
+    @contextmanager
+    def processor(self) -> Iterator[Spent]:
+        spent, before = Spent(), self.broker.processor_s()
+        yield spent
+        spent.seconds = self.broker.processor_s() - before
