@@ -72,7 +72,7 @@ def consume_all(address: str, topic: str, group: str, consumers: int, records: i
             began = time.perf_counter()
             go.set()
             seconds = _until_all_seen(seen, records, began, wrong)
-        return (records - before) / seconds
+        return float(records - before) / seconds
     finally:
         go.set()
         seen.value = max(seen.value, records)  # whoever waits for more need not

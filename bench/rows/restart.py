@@ -32,7 +32,7 @@ def measure(stage: Stage, case: Case) -> Measured:
     stage.broker.kill() if case.values["killed"] else stage.broker.stop()
     began = time.perf_counter()
     stage.broker.launch()
-    for _ in stage.broker.while_starting():
+    for _again in stage.broker.while_starting():
         if _has_records(stage, group, topic):
             break
     seconds = time.perf_counter() - began

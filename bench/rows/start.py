@@ -28,11 +28,11 @@ def measure(stage: Stage, _: Case) -> Measured:
     broker.stop()
     began = time.perf_counter()
     broker.launch()
-    for _ in broker.while_starting():
+    for _again in broker.while_starting():
         if answers(broker.port):
             break
     answered_s = time.perf_counter() - began
-    for _ in broker.while_starting():
+    for _again in broker.while_starting():
         if _is_produced(stage, topic):
             break
     produced_s = time.perf_counter() - began
