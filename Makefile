@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup demo test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast deep bench docs
+.PHONY: setup demo demo-crash test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast deep bench docs
 
 setup: $(VENV)/.ready
 
@@ -17,7 +17,11 @@ $(VENV)/.ready: requirements.lock pyproject.toml
 	$(BIN)/python -m compileall -q src
 	touch $@
 
-demo: setup ## starts a broker, produces, kills it, consumes, shows that nothing is missing
+demo: setup ## orders through a broker, a share group and Spark into Parquet, each exactly once; needs Java 17
+	@tests/spark/prepare $(BIN)/python || { echo "'make demo-crash' shows what is promised without Spark" >&2; exit 1; }
+	$(BIN)/leaselog pipeline --picture out/pipeline.png
+
+demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that nothing is missing
 	$(BIN)/leaselog demo
 
 test: check interop crash spark conformance-fast ## everything a change must pass

@@ -1,4 +1,4 @@
-"""The broker of the demo: `leaselog serve` as a child process that can be killed and started again."""
+"""The broker of the demos: `leaselog serve` as a child process that can be killed and started again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from leaselog.cli.arguments import CommandFailed
@@ -21,8 +22,9 @@ _LOG_TAIL_BYTES = 2_000
 class DemoBroker:
     """`leaselog serve` as a child process on a port of its own."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, configs: Mapping[str, str] | None = None) -> None:
         self._home = home
+        self._configs = configs or {}
         self.data = home / "data"
         self.address = "127.0.0.1:0"
         self._process: subprocess.Popen[bytes] | None = None
@@ -33,8 +35,13 @@ class DemoBroker:
         ready.unlink(missing_ok=True)
         command = [sys.executable, "-m", "leaselog.cli.main", "serve", "--listen", self.address]
         command += ["--data-dir", str(self.data), "--ready-file", str(ready)]
+        for name, value in self._configs.items():
+            command += ["--set", f"{name}={value}"]
         with (self._home / "broker.log").open("ab") as log:
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            # In a session of its own, so that Ctrl-C reaches us alone and it goes last.
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            )
         deadline = time.monotonic() + _START_TIMEOUT_S
         while not ready.exists():
             if self._process.poll() is not None or time.monotonic() > deadline:

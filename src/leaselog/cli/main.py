@@ -16,6 +16,8 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 #: each command's module, with ``add_arguments(parser)`` and ``run(args) -> exit code``, and what it is for
 COMMANDS = {
     "serve": ("serve", "run a broker"),
+    "pipeline": ("pipeline", "orders through a share group and Spark into Parquet, each exactly once"),
+    "audit": ("audit", "prove what became of every record of a topic, on Spark"),
     "demo": ("demo", "start a broker, produce, kill it, consume, and show that nothing is missing"),
     "topics": ("topics", "create, list, describe, alter and delete topics"),
     "configs": ("configs", "describe and alter the configs of topics, brokers and groups"),

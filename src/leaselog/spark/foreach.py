@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import Any
 
 from leaselog.client import ConfigError
@@ -12,8 +13,9 @@ from leaselog.spark.outcomes import OUTCOME_COLUMNS, report_of
 
 __all__ = ["foreach_batch"]
 
-#: a DataFrame of the query's columns in; one with topic, partition, offset and ack out, or None
-Process = Callable[[Any], Any]
+#: a DataFrame of the query's columns in, and Spark's number of the batch for those who want it; a DataFrame with topic,
+#: partition, offset and ack out, or None
+Process = Callable[[Any], Any] | Callable[[Any, int], Any]
 
 
 def foreach_batch(
@@ -22,17 +24,35 @@ def foreach_batch(
     """For ``writeStream.foreachBatch``: what ``process(df)`` returns tells what becomes of the batch's records.
 
     It returns a DataFrame with the columns ``topic, partition, offset, ack``, or None to say nothing: what it does not
-    mention is treated as the source's option ``unmentioned`` has it. If it raises, the query fails, and the records go
-    back to the group. With several queries on one driver, say which ``group`` and ``channel`` (the source's
+    mention is treated as the source's option ``unmentioned`` has it. A ``process`` of two arguments gets the number of
+    the batch as well, by which a sink can tell that it has seen a batch before. If it raises, the query fails, and the
+    records go back to the group. With several queries on one driver, say which ``group`` and ``channel`` (the source's
     ``outcomesChannel``) it is for; ``location`` is the source's ``outcomesLocation``.
     """
 
+    wants_number = _takes_two(process)
+
     def run(batch: Any, batch_id: int) -> None:
-        answer = process(batch)
+        answer = process(*((batch, batch_id) if wants_number else (batch,)))
         outcomes = report_of(()) if answer is None else report_of(answer.select(*OUTCOME_COLUMNS).collect())
         OutcomeBox(_box(group, channel, location)).drop(batch_id, outcomes)
 
     return run
+
+
+def _takes_two(process: Process) -> bool:
+    """Whether it needs a second argument; one with a default is its own affair."""
+    needed = [one for one in signature(process).parameters.values() if one.default is Parameter.empty]
+    return (
+        len(
+            [
+                one
+                for one in needed
+                if one.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+            ]
+        )
+        > 1
+    )
 
 
 def _box(group: str | None, channel: str | None, location: str | None) -> BoxOptions:
