@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import WAIT_S, producer_of
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType
@@ -13,6 +15,7 @@ from leaselog.client import AcknowledgeType, AsyncRangeConsumer
 RECORDS, RECORD_BYTES = 100, 1_000
 
 
+@pytest.mark.on_kafka
 def test_ranges_are_acquired_and_settled_and_leaselog_leaves_the_records_out(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:

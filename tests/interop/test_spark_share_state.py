@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import WAIT_S, producer_of
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType, topic_id_text
@@ -42,6 +44,7 @@ def consume(
             assert not any(consumer.commit_sync().values())
 
 
+@pytest.mark.on_kafka
 def test_the_topic_tells_what_became_of_each_record_and_how_often_it_was_tried(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
