@@ -39,6 +39,7 @@ class ModelDoor:
         self.happened = asyncio.Event()
         self.loop: asyncio.AbstractEventLoop | None = None
         self.address = "model"
+        self.on_send: Callable[[Message], None] = lambda message: None
 
     def wake(self) -> None:
         """Something happened at the broker; from any thread."""
@@ -62,6 +63,9 @@ class ModelDoor:
         return ModelConnection(self, node.node_id)
 
     async def connection(self, node_id: int) -> ModelConnection:
+        return ModelConnection(self, node_id)
+
+    def open_now(self, node_id: int) -> ModelConnection:
         return ModelConnection(self, node_id)
 
     async def close(self) -> None:
@@ -96,6 +100,13 @@ class ModelConnection:
         assert isinstance(answer, kind)
         return answer
 
+    def send_now(self, message: Message, kind: type[Message]) -> asyncio.Future[Message]:
+        self._door.on_send(message)
+        return asyncio.ensure_future(self.request(message, kind, timeout_ms=0))
+
+    async def answer_to(self, message: Message, sent: asyncio.Future[Message], *, timeout_ms: int) -> Message:
+        return await sent
+
     async def _park(self, message: ShareFetchRequest, answer: ShareFetchResponse) -> Message:
         """A broker with nothing to lend waits; what comes meanwhile is lent in the same answer."""
         deadline = time.monotonic() + message.max_wait_ms / 1000
@@ -127,7 +138,7 @@ class BlockingFlavour:
         self.model = model
         self.consumer: Any = ShareConsumer({**BASE, **config})
         self.door = ModelDoor(model)
-        self.consumer._consumer._cluster = self.door
+        self.consumer._consumer._carrier.cluster = self.door
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.consumer, name)
@@ -156,7 +167,7 @@ class AsyncFlavour:
         self.runner = asyncio.Runner()
         self.consumer: Any = AsyncShareConsumer({**BASE, **config})
         self.door = ModelDoor(model)
-        self.consumer._cluster = self.door
+        self.consumer._carrier.cluster = self.door
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.consumer, name)

@@ -14,6 +14,8 @@ from share_flavours import EXPLICIT, ModelDoor
 
 from leaselog.client import AcknowledgeType, AsyncShareConsumer, ConcurrentAccess, ShareConsumer, WakeupError
 from leaselog.client.share.blocking import _Crossing
+from leaselog.wire.messages.share_fetch import ShareFetchRequest
+from leaselog.wire.schema import Message
 
 WAIT_S = 30.0
 ACCEPT = AcknowledgeType.ACCEPT
@@ -27,7 +29,7 @@ def model_with(records: int) -> ModelCluster:
 
 def async_consumer(model: ModelCluster, **config: Any) -> Any:
     consumer: Any = AsyncShareConsumer({**EXPLICIT, **config})
-    consumer._cluster = ModelDoor(model)
+    consumer._carrier.cluster = ModelDoor(model)
     consumer.subscribe([TOPIC])
     return consumer
 
@@ -35,7 +37,7 @@ def async_consumer(model: ModelCluster, **config: Any) -> Any:
 @contextmanager
 def blocking_consumer(model: ModelCluster) -> Iterator[Any]:
     consumer: Any = ShareConsumer(EXPLICIT)
-    consumer._consumer._cluster = ModelDoor(model)
+    consumer._consumer._carrier.cluster = ModelDoor(model)
     consumer.subscribe([TOPIC])
     try:
         yield consumer
@@ -152,23 +154,22 @@ def suppress_wakeup(consumer: Any) -> None:
         consumer.poll(WAIT_S)
 
 
+@pytest.mark.parametrize("comes", ["before the records", "just behind the records"])
 def test_records_that_came_while_a_poll_was_interrupted_are_for_the_next_poll(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, comes: str
 ) -> None:
     model = model_with(3)
     with blocking_consumer(model) as consumer:
         # Ctrl-C strikes while the application's thread waits; the loop's thread has the records by then.
         monkeypatch.setattr(_Crossing, "cancel", lambda self: None)
-        wait = threading.Condition.wait
-        struck: list[bool] = []
+        wait = _Crossing.wait
 
-        def interrupted(self: threading.Condition, timeout: float | None = None) -> bool:
-            if threading.current_thread() is threading.main_thread() and not struck:
-                struck.append(True)
-                raise KeyboardInterrupt
-            return wait(self, timeout)
+        def interrupted(self: _Crossing[Any]) -> Any:
+            if comes == "just behind the records":
+                wait(self)
+            raise KeyboardInterrupt
 
-        monkeypatch.setattr(threading.Condition, "wait", interrupted)
+        monkeypatch.setattr(_Crossing, "wait", interrupted)
         with pytest.raises(KeyboardInterrupt):
             consumer.poll(WAIT_S)
         monkeypatch.undo()
@@ -177,6 +178,25 @@ def test_records_that_came_while_a_poll_was_interrupted_are_for_the_next_poll(
         for record in records:
             consumer.acknowledge(record)
     assert model.ended() == dict.fromkeys(range(3), ACCEPT)
+
+
+def test_a_request_leaves_before_the_application_goes_on() -> None:
+    """It may work for long without awaiting: meanwhile the broker looks for its next records."""
+
+    async def main() -> None:
+        model = model_with(20)
+        consumer = async_consumer(model, **{"max.poll.records": "5"})
+        door = consumer._carrier.cluster
+        for _ in range(2):
+            for record in await consumer.poll(WAIT_S):
+                consumer.acknowledge(record)
+        sent: list[Message] = []
+        door.on_send = sent.append
+        await consumer.poll(WAIT_S)
+        assert [isinstance(message, ShareFetchRequest) for message in sent] == [True]
+        await consumer.close()
+
+    asyncio.run(main())
 
 
 def test_a_bug_in_the_core_is_raised_and_not_waited_for() -> None:

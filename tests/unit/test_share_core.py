@@ -205,6 +205,35 @@ def test_fetching_ahead_waits_for_a_broker_that_is_busy() -> None:
     assert player.cluster.held() == [5, 6, 7, 8, 9]
 
 
+def holding_five_more(work_ms: int, **config: Any) -> Player:
+    """A poll was answered with all that it takes, some time after the poll before it, and has not looked yet."""
+    player = subscribed(produced=15, max_poll_records=5, **config)
+    for record in player.poll():
+        player.core.acknowledge(record, ACCEPT)
+    player.now_ms += work_ms
+    player.core.begin_poll(player.now_ms)
+    player.core.want_records(500, 5)
+    player.play(rounds=1)
+    return player
+
+
+def test_while_a_quick_application_takes_its_records_the_broker_looks_for_more() -> None:
+    player = holding_five_more(work_ms=1)
+    (ahead,) = player.core.step(player.now_ms)
+    assert isinstance(ahead, NodeAsk)
+    assert ahead.fetches
+    assert ahead.wait_ms == 0
+    assert offsets(player.core.take(player.now_ms, 5)) == [5, 6, 7, 8, 9]
+
+
+@pytest.mark.parametrize(
+    ("work_ms", "config"), [(LOCK_MS // 3, {}), (1, {"share_acquire_mode": "record_limit"})]
+)
+def test_nothing_is_fetched_ahead_of_slow_work_or_a_limit(work_ms: int, config: dict[str, str]) -> None:
+    player = holding_five_more(work_ms, **config)
+    assert player.core.step(player.now_ms) == []
+
+
 def test_a_commit_does_not_wait_for_a_fetch() -> None:
     player = subscribed(produced=2)
     for record in player.poll():

@@ -95,6 +95,12 @@ class Cluster:
                 failures[str(failed)] = None
         raise Unreachable("; ".join(failures))
 
+    def open_now(self, node_id: int) -> Connection | None:
+        """The connection to this node if there is one already."""
+        node = self._nodes.get(node_id)
+        known = None if node is None else self._connections.get((node.host, node.port))
+        return None if known is None or known.is_closed else known
+
     async def connection(self, node: Node | int) -> Connection:
         """A connection to this node, made now if there is none."""
         if isinstance(node, int):

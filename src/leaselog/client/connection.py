@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from typing import TypeVar
@@ -73,16 +75,35 @@ class Connection(asyncio.BufferedProtocol):
 
     async def request(self, message: Message, kind: type[M], *, timeout_ms: int) -> M:
         """The answer to ``message``. Raises ``ConnectionLost``, ``RequestTimedOut`` or ``UnsupportedVersion``."""
-        try:
+        with self._failing_late(message, timeout_ms):
             async with asyncio.timeout(timeout_ms / 1000), self._room:
                 await self._writable.wait()
-                answer = await self._ask(message, kind)
+                answer = await self._send(message, kind)
+        assert isinstance(answer, kind)
+        return answer
+
+    def send_now(self, message: Message, kind: type[Message]) -> asyncio.Future[Message]:
+        """Sends before the loop turns again; `answer_to` waits for what comes back. Raises as `request` does.
+
+        For somebody with one request at a time: how many are under way is not looked at.
+        """
+        return self._send(message, kind)
+
+    async def answer_to(self, message: Message, sent: asyncio.Future[Message], *, timeout_ms: int) -> Message:
+        """What `send_now` is answered with."""
+        with self._failing_late(message, timeout_ms):
+            async with asyncio.timeout(timeout_ms / 1000):
+                return await sent
+
+    @contextmanager
+    def _failing_late(self, message: Message, timeout_ms: int) -> Iterator[None]:
+        """Answers come in order: without this one, none behind it will come."""
+        try:
+            yield
         except TimeoutError:
             late = RequestTimedOut(f"{self.address}: no answer to {message.NAME} in {timeout_ms} ms")
             self._fail(late)
             raise late from None
-        assert isinstance(answer, kind)
-        return answer
 
     async def tell(self, message: Message) -> None:
         """Send what is never answered: a produce request with acks=0."""
@@ -94,16 +115,19 @@ class Connection(asyncio.BufferedProtocol):
     def close(self) -> None:
         self._fail(ConnectionLost(f"{self.address}: closed"))
 
-    async def _ask(self, message: Message, kind: type[Message]) -> Message:
+    def _send(self, message: Message, kind: type[Message]) -> asyncio.Future[Message]:
         self._check_open()
         correlation_id = self._session.ask(message, kind)
         waiting: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
         self._waiting[correlation_id] = waiting
+        waiting.add_done_callback(lambda done: self._forget(correlation_id, done))
         self._flush()
-        try:
-            return await waiting
-        finally:
-            self._waiting.pop(correlation_id, None)
+        return waiting
+
+    def _forget(self, correlation_id: int, done: asyncio.Future[Message]) -> None:
+        self._waiting.pop(correlation_id, None)
+        if not done.cancelled():
+            done.exception()  # whoever asked may have gone
 
     def _check_open(self) -> None:
         if self._failure is not None:

@@ -20,6 +20,8 @@ from leaselog.client.share import (
     ShareRecord,
     TopicIdPartition,
 )
+from leaselog.client.share.carrier import Carrier, SentNow
+from leaselog.client.share.core import Step
 from leaselog.client.share.node_session import NodeAsk
 from leaselog.testing.share_history import (
     Acknowledging,
@@ -145,21 +147,41 @@ class _Watched(AsyncShareConsumer[bytes, bytes]):
     """Notes when each fetch that brought something had been sent: no lease of it began before."""
 
     def __init__(self, world: World, config: Mapping[str, object]) -> None:
-        super().__init__(config)
         self._world = world
         #: by topic id, partition, offset and delivery count
         self.asked_ns: dict[tuple[object, int, int, int], int] = {}
+        super().__init__(config)
 
-    async def _ask_node(self, ask: NodeAsk) -> Message:
-        sent_ns = self._world.now_ns()
-        answer = await super()._ask_node(ask)
+    def _new_carrier(self) -> Carrier:
+        return _WatchedCarrier(self._world, self.asked_ns, self.core, self.config, self.notify)
+
+
+class _WatchedCarrier(Carrier):
+    def __init__(self, world: World, asked_ns: dict[tuple[object, int, int, int], int], *others: Any) -> None:
+        super().__init__(*others)
+        self._world = world
+        self._asked_ns = asked_ns
+        self._begun_ns = dict[Step, int]()
+
+    def begin(self, step: Step) -> None:
+        self._begun_ns[step] = self._world.now_ns()
+        super().begin(step)
+
+    async def _carry_out(self, step: Step, sent: SentNow | None) -> None:
+        try:
+            await super()._carry_out(step, sent)
+        finally:
+            del self._begun_ns[step]
+
+    async def _ask_node(self, ask: NodeAsk, sent: SentNow | None) -> Message:
+        answer = await super()._ask_node(ask, sent)
         if isinstance(answer, ShareFetchResponse):
             for topic in answer.responses:
                 for part in topic.partitions:
                     for lent in part.acquired_records:
                         for offset in range(lent.first_offset, lent.last_offset + 1):
                             key = (topic.topic_id, part.partition_index, offset, lent.delivery_count)
-                            self.asked_ns[key] = sent_ns
+                            self._asked_ns[key] = self._begun_ns[ask]
         return answer
 
 

@@ -74,6 +74,11 @@ class Acquired:
         _, end, delivery_count = self._ranges[self._at]
         return ((self._next, end, delivery_count), *self._ranges[self._at + 1 :])
 
+    @property
+    def count(self) -> int:
+        """How many offsets are not taken yet."""
+        return sum(end - start for start, end, _ in self.ranges())
+
     def rest(self) -> list[int]:
         """The offsets not taken yet."""
         if self.is_empty:

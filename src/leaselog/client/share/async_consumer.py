@@ -1,7 +1,6 @@
-"""The share consumer for asyncio: carries the core's requests to the brokers, and lets its caller wait.
+"""The share consumer for asyncio: the calls of an application, which wait until the core is where they want it.
 
-Whatever the core asks for is a task of its own; there is no loop that could stand still. An answer goes back into
-the core, which may want to send something else, and wakes who waits. Nothing is handed to the caller across an
+What goes over the wire meanwhile is the carrier's business (`carrier.py`). Nothing is handed to the caller across an
 await: a cancelled `poll` has taken no records, and a cancelled `commit_sync` goes on in the background.
 """
 
@@ -15,39 +14,30 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
 from uuid import UUID
 
-from leaselog.client.cluster import Cluster
-from leaselog.client.connection import Connection
 from leaselog.client.errors import (
     ClientError,
     ConnectionLost,
     RequestTimedOut,
-    UnsupportedVersion,
     raise_for,
 )
 from leaselog.client.share.acknowledgements import AcknowledgeType, Commit, TopicIdPartition
-from leaselog.client.share.config import BATCH_OPTIMIZED, ShareConsumerConfig
-from leaselog.client.share.core import CoordinatorAsk, MetadataAsk, ShareCore, Step
+from leaselog.client.share.carrier import Carrier
+from leaselog.client.share.config import ShareConsumerConfig
+from leaselog.client.share.core import ShareCore
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState, WakeupError
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.processing import ExceptionTypes, Processing
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, Worker
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_uuid
-from leaselog.client.topology import Topology
 from leaselog.model import TopicPartition
 from leaselog.wire.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
 )
-from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
-from leaselog.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
-from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
-from leaselog.wire.schema import Message
-from leaselog.wire.share_fetch_ranges import RangesShareFetchResponse, wants_ranges_only
 
 __all__ = ["CLOSE_TIMEOUT_S", "AcknowledgementCallback", "AsyncShareConsumer", "CommitResults"]
 
@@ -113,27 +103,23 @@ class AsyncShareConsumer(Generic[K, V]):
 
     def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
         self.config = ShareConsumerConfig.of(config, **more)
-        self._cluster = Cluster(
-            self.config.bootstrap_servers,
-            client_id=self.config.client_id,
-            request_timeout_ms=self.config.request_timeout_ms,
-            api_timeout_ms=self.config.default_api_timeout_ms,
-        )
-        self.core = ShareCore(self.config, as_kafka_text(new_uuid()), _now_ms())
-        self._coordinator: Connection | None = None
-        # ordered sets: a simulated world must find them in the same order every time
-        self._tasks = dict[asyncio.Task[None], None]()
-        self._timer: asyncio.TimerHandle | None = None
+        self.core = self._new_core()
+        self._carrier = self._new_carrier()
         self._loop: asyncio.AbstractEventLoop | None = None
+        # an ordered set: a simulated world must find them in the same order every time
         self._waiting = dict[asyncio.Future[None], None]()
         self._woken = False
         self._user: str | None = None
         self._in_callback = False
         self._callback: AcknowledgementCallback | None = None
         self._instance_id: UUID | None = None
-        #: a bug of ours, raised wherever the application looks next
-        self._broken: BaseException | None = None
         self._closed = False
+
+    def _new_carrier(self) -> Carrier:
+        return Carrier(self.core, self.config, self.notify)
+
+    def _new_core(self) -> ShareCore:
+        return ShareCore(self.config, as_kafka_text(new_uuid()), _now_ms())
 
     async def __aenter__(self) -> AsyncShareConsumer[K, V]:
         return self
@@ -365,12 +351,14 @@ class AsyncShareConsumer(Generic[K, V]):
             if not self.config.enable_metrics_push:
                 raise IllegalState("Telemetry is not enabled. Set config `enable.metrics.push` to `true`.")
             if self._instance_id is None:
-                answer = await self._cluster.retrying(self._ask_instance_id, timeout_ms=int(timeout * 1000))
+                answer = await self._carrier.cluster.retrying(
+                    self._ask_instance_id, timeout_ms=int(timeout * 1000)
+                )
                 self._instance_id = answer.client_instance_id
             return self._instance_id
 
     async def _ask_instance_id(self) -> GetTelemetrySubscriptionsResponse:
-        answer = await self._cluster.request(
+        answer = await self._carrier.cluster.request(
             GetTelemetrySubscriptionsRequest(client_instance_id=UUID(int=0)),
             GetTelemetrySubscriptionsResponse,
         )
@@ -384,7 +372,7 @@ class AsyncShareConsumer(Generic[K, V]):
         """
         if self._closed:
             return
-        self._broken = None  # whatever it was, what can be given back is given back
+        self._carrier.broken = None  # whatever it was, what can be given back is given back
         with self._in_use("close"):
             deadline = monotonic_s() + _seconds(timeout)
             self.core.begin_close(_now_ms())
@@ -394,14 +382,14 @@ class AsyncShareConsumer(Generic[K, V]):
                     await self._leave(deadline)
             finally:
                 self._closed = True
-                await self._stop(ConnectionLost("the consumer was closed"))
+                await self._carrier.stop(ConnectionLost("the consumer was closed"))
             self.tell_completed()
 
     async def _end_sessions(self, deadline: float) -> None:
         self.core.queue_said(_now_ms())
         while self.core.has_sessions and (remaining := deadline - monotonic_s()) > 0:
             for ask in self.core.end_sessions(_now_ms()):
-                self._begin(ask)
+                self._carrier.begin(ask)
             await self.changed(remaining)
 
     async def _leave(self, deadline: float) -> None:
@@ -409,17 +397,6 @@ class AsyncShareConsumer(Generic[K, V]):
         self.pump()
         while not self.core.has_left and (remaining := deadline - monotonic_s()) > 0:
             await self.changed(remaining)
-
-    async def _stop(self, why: ClientError) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        tasks = list(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self.core.abandon(why, _now_ms())
-        self._forget_coordinator()
-        await self._cluster.close()
 
     # the way calls come in
 
@@ -430,8 +407,8 @@ class AsyncShareConsumer(Generic[K, V]):
             raise IllegalState(
                 "Share consumer methods are not accessible from user-defined acknowledgement commit callback."
             )
-        if self._broken is not None:
-            raise self._broken
+        if self._carrier.broken is not None:
+            raise self._carrier.broken
 
     @contextmanager
     def _in_use(self, what: str) -> Iterator[None]:
@@ -450,8 +427,8 @@ class AsyncShareConsumer(Generic[K, V]):
             self._user = None
 
     def check_woken(self) -> None:
-        if self._broken is not None:
-            raise self._broken
+        if self._carrier.broken is not None:
+            raise self._carrier.broken
         if self._woken:
             self._woken = False
             raise WakeupError("the consumer was woken up")
@@ -470,89 +447,9 @@ class AsyncShareConsumer(Generic[K, V]):
         finally:
             self._in_callback = False
 
-    # the way requests go out
-
     def pump(self) -> None:
-        """Send what the core wants to send now, and come back when it may want to send something later."""
-        if self._closed:
-            return
-        now_ms = _now_ms()
-        for step in self.core.step(now_ms):
-            self._begin(step)
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        next_ms = self.core.next_ms(now_ms)
-        if next_ms is not None:
-            loop = asyncio.get_running_loop()
-            # A millisecond is the core's finest time: anything less would find it not yet due.
-            self._timer = loop.call_later(max(next_ms - now_ms, 1) / 1000, self.pump)
-
-    def _begin(self, step: Step) -> None:
-        task = asyncio.create_task(self._carry_out(step))
-        self._tasks[task] = None
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
-        if not task.cancelled() and (broken := task.exception()) is not None:
-            self._broken = self._broken or broken
-            self.notify()
-
-    async def _carry_out(self, step: Step) -> None:
-        try:
-            answer = await self._ask(step)
-        except ClientError as failed:
-            _log.debug("%s: %s", type(step).__name__, failed)
-            self.core.unheard(step, failed, _now_ms())
-        else:
-            self.core.heard(step, answer, _now_ms())
-        self.pump()
-        self.notify()
-
-    async def _ask(self, step: Step) -> Message | Topology:
-        match step:
-            case CoordinatorAsk():
-                return await self._ask_coordinator(step)
-            case MetadataAsk():
-                return await self._cluster.fetch_topology(
-                    step.topics, auto_create=self.config.allow_auto_create_topics
-                )
-            case NodeAsk():
-                return await self._ask_node(step)
-
-    async def _ask_node(self, ask: NodeAsk) -> Message:
-        connection = await self._cluster.connection(ask.node_id)
-        request = ask.request
-        kind: type[Message] = ShareAcknowledgeResponse
-        renews = request.is_renew_ack
-        limits = False
-        if isinstance(request, ShareFetchRequest):
-            kind = RangesShareFetchResponse if wants_ranges_only(request) else ShareFetchResponse
-            limits = request.share_acquire_mode != BATCH_OPTIMIZED
-        if (renews or limits) and connection.version_for(type(request)) < _RENEWING_VERSION:
-            what = "renewal" if renews else "share.acquire.mode=record_limit"
-            raise UnsupportedVersion(
-                f"{connection.address} does not know {what}: Apache Kafka 4.2 is the first"
-            )
-        timeout_ms = ask.wait_ms + self.config.request_timeout_ms
-        return await connection.request(request, kind, timeout_ms=timeout_ms)
-
-    async def _ask_coordinator(self, ask: CoordinatorAsk) -> ShareGroupHeartbeatResponse:
-        if ask.find_again:
-            self._forget_coordinator()
-        if self._coordinator is None or self._coordinator.is_closed:
-            # A connection of its own: a heartbeat must not wait behind a fetch that waits for records.
-            node = await self._cluster.coordinator(self.config.group_id)
-            self._coordinator = await self._cluster.open_connection(node)
-        return await self._coordinator.request(
-            ask.request, ShareGroupHeartbeatResponse, timeout_ms=self.config.request_timeout_ms
-        )
-
-    def _forget_coordinator(self) -> None:
-        if self._coordinator is not None:
-            self._coordinator.close()
-            self._coordinator = None
+        """After what may have something sent."""
+        self._carrier.pump()
 
     # waiting
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
@@ -363,9 +363,9 @@ class ShareConsumer(Generic[K, V]):
         crossing = _Crossing(work)
         loop.call_soon_threadsafe(crossing.begin)
         try:
-            return crossing.result.result()
-        except BaseException:
-            if not crossing.result.done():  # it is us who are interrupted, not the work that failed
+            return crossing.wait()
+        except BaseException as raised:
+            if not crossing.has_raised(raised):  # it is us who are interrupted, perhaps a moment too late
                 loop.call_soon_threadsafe(interrupt or crossing.cancel)
                 crossing.see_off(keep, grace_s)
             raise
@@ -422,6 +422,17 @@ class _Crossing(Generic[T]):
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
+
+    def wait(self) -> T:
+        return self.result.result()
+
+    def has_raised(self, error: BaseException) -> bool:
+        """Whether this is how the work ended."""
+        if not self.result.done():
+            return False
+        if self.result.cancelled():
+            return isinstance(error, CancelledError)
+        return self.result.exception() is error
 
     def see_off(self, keep: Callable[[T], None] | None, grace_s: float) -> None:
         """Wait for the end; a result that came nevertheless is kept for the next one who asks."""

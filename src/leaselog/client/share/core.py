@@ -247,12 +247,20 @@ class ShareCore:
         """
         self._fetch_wait_ms = None
         full = returned >= self._config.max_poll_records
-        if self._config.acquire_mode == RECORD_LIMIT or self._buffer or not full:
-            return
+        if full and not self._buffer and self._may_fetch_ahead():
+            self.want_records(0, self._config.max_poll_records)
+
+    def _may_fetch_ahead(self) -> bool:
+        if self._config.acquire_mode == RECORD_LIMIT or self.is_worked_on:
+            return False
         lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
         slow = self.metrics.between_polls.latest
-        if slow is not None and slow < lock_ms * _PREFETCH_BELOW:
-            self.want_records(0, self._config.max_poll_records)
+        return slow is not None and slow < lock_ms * _PREFETCH_BELOW
+
+    def _fetches_behind_buffer(self) -> bool:
+        """The poll that waits will take all of the buffer: the broker may work while the records are decoded."""
+        count = sum(acquired.count for acquired in self._buffer)
+        return self._fetch_limit <= count < 2 * self._fetch_limit and self._may_fetch_ahead()
 
     def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
         if not self._config.is_explicit or kind.__class__ is not AcknowledgeType:
@@ -370,8 +378,9 @@ class ShareCore:
             return None
         must_speak = any(bundle.is_urgent or bundle.renews for bundle in node.outbox)
         if may_fetch and not must_speak:
+            is_ahead = node.node_id in self._buffered_nodes()
             wish = FetchWish(
-                max_wait_ms=self._fetch_wait_ms or 0,
+                max_wait_ms=0 if is_ahead else self._fetch_wait_ms or 0,
                 min_bytes=self._config.fetch_min_bytes,
                 max_bytes=self._config.fetch_max_bytes,
                 max_records=self._fetch_limit,
@@ -391,7 +400,9 @@ class ShareCore:
         for node_id in self._routes.by_node:
             if node_id not in self._nodes:
                 self._nodes[node_id] = NodeSession(node_id, self._config.group_id, self.member_id)
-        buffered = {acquired.lease.node_id for acquired in self._buffer}
+        buffered = self._buffered_nodes()
+        if buffered and self._fetches_behind_buffer():
+            buffered = set()
         ready = [n for n in sorted(self._routes.by_node) if n not in buffered]
         if wait_ms == 0 and not any(self._nodes[n].under_way for n in ready):
             self._fetch_wait_ms = None  # asked for once; a poll that waits asks again each time it looks
@@ -403,6 +414,9 @@ class ShareCore:
         after = [n for n in ready if n > self._last_fetched_node]
         self._last_fetched_node = (after or ready)[0]
         return {self._last_fetched_node}
+
+    def _buffered_nodes(self) -> set[int]:
+        return {acquired.lease.node_id for acquired in self._buffer}
 
     def _drop_hopeless(self, node: NodeSession, now_ms: int) -> None:
         """What waits to be said and can no longer be said is told now."""

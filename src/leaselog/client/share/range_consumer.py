@@ -26,7 +26,11 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
 
     def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
         super().__init__(config, **more)
-        self.core = self._ranges = RangeCore(self.config, as_kafka_text(new_uuid()), _now_ms())
+        assert isinstance(self.core, RangeCore)
+        self._ranges = self.core
+
+    def _new_core(self) -> RangeCore:
+        return RangeCore(self.config, as_kafka_text(new_uuid()), _now_ms())
 
     async def acquire(self, timeout: float, limit: int, max_bytes: int) -> list[LentRanges]:
         """What could be acquired, an empty list after ``timeout`` seconds. It is renewed until it is settled.
