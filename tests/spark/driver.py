@@ -28,8 +28,10 @@ class Plan:
     row_s: float = 0.0
     #: the first task to find it gone kills the Python workers around it, itself included
     bomb: str = ""
-    #: one row of fifty takes so long instead
+    #: one row of a hundred takes so long instead, when it is tried for the first time
     straggler_s: float = 0.0
+    #: a folder in which each attempt of a task leaves its name
+    traces: str = ""
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))
@@ -40,18 +42,29 @@ class Plan:
 
 
 def work(plan: Plan) -> Any:
-    """What tasks do with each value: nothing but take their time, or die."""
+    """What tasks do with each value: nothing but take their time, or die. Each attempt leaves a file with its name."""
     from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
     def run(value: bytearray) -> bytes:
         from spark.faults import explode
 
-        time.sleep(plan.straggler_s if plan.straggler_s and int(value) % 50 == 0 else plan.row_s)
+        attempt = leave_trace(plan.traces) if plan.traces else 0
+        is_late = plan.straggler_s > 0 and int(value) % 100 == 99 and attempt == 0
+        time.sleep(plan.straggler_s if is_late else plan.row_s)
         if plan.bomb:
             explode(plan.bomb)
         return bytes(value)
 
     return F.udf(run, "binary", useArrow=False)  # that would take pandas
+
+
+def leave_trace(folder: str) -> int:
+    from pyspark import TaskContext
+
+    task = TaskContext.get()
+    assert task is not None
+    (Path(folder) / f"{task.stageId()} {task.partitionId()} {task.attemptNumber()}").touch()
+    return task.attemptNumber()
 
 
 class Sink:

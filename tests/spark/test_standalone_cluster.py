@@ -1,0 +1,76 @@
+"""On a standalone Spark cluster with two workers: tasks, executors and drivers that die, and tasks that run twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interop.confluent_io import wait_until
+from spark.driver import Plan
+from spark.driver_process import DriverProcess, in_sink
+from spark.queries import Queue
+from spark.standalone import StandaloneCluster
+from spark.test_driver_kills import lives
+
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.interval": "100ms",
+    "spark.speculation.multiplier": "1.5",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.minTaskRuntime": "100ms",
+}
+
+
+@pytest.fixture(scope="module")
+def cluster(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    with StandaloneCluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+def test_killed_workers_tasks_run_twice_and_killed_executors_lose_and_double_nothing(
+    cluster: StandaloneCluster, queue: Callable[..., Queue], tmp_path: Path
+) -> None:
+    made, home, bomb, traces = (
+        queue(400, partitions=2),
+        *(tmp_path / name for name in ("q", "bomb", "traces")),
+    )
+    bomb.touch()
+    traces.mkdir()
+    plan = Plan(
+        made.options(maxRecordsPerBatch=100, parallelism=4),
+        str(home),
+        cluster.master,
+        SPECULATION,
+        row_s=0.005,
+        bomb=str(bomb),
+        straggler_s=8.0,
+        traces=str(traces),
+    )
+
+    def has_run_again(stage: int) -> bool:
+        return any(not path.name.endswith(" 0") for path in traces.glob(f"{stage} *"))
+
+    driver = DriverProcess(plan)
+    with driver.running():
+        # Each batch is one stage of four tasks. The last one straggles, so it is run a second time beside the first.
+        wait_until((traces / "2 0 0").exists, "the third batch to run", 120)
+        cluster.kill_executors()
+        driver.wait()
+    assert not bomb.exists()
+    assert has_run_again(0), "after its workers were killed"
+    assert has_run_again(1), "because it straggled"
+    assert has_run_again(2), "after its executor was killed"
+    expected = sorted((number % 2, number // 2) for number in range(400))
+    assert sorted(in_sink(home)) == expected
+    assert made.accepted() == set(expected)
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(1800)
+def test_a_driver_of_a_cluster_that_is_killed_ten_times_loses_and_doubles_nothing(
+    cluster: StandaloneCluster, queue: Callable[..., Queue], tmp_path: Path
+) -> None:
+    lives(queue(0, partitions=2), Plan({}, str(tmp_path / "query"), cluster.master, row_s=0.002), kills=10)
