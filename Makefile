@@ -52,8 +52,9 @@ interop: setup ## clients nobody here wrote against a real broker process
 	$(PYTEST) tests/interop -m "alone and not deep" --timeout 300
 	tests/interop/on-kafka --quick $(BIN)/python
 
-interop-kafka: setup ## our client, admin and commands on Apache Kafka, all of it: six minutes on a small machine
+interop-kafka: setup ## our client, admin, commands and Spark source on Apache Kafka, all of it: ten minutes on a small machine
 	tests/interop/on-kafka $(BIN)/python
+	tests/spark/check --on-kafka $(BIN)/python
 
 crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
 	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600 -n 2
@@ -71,6 +72,7 @@ deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600
 	tests/interop/on-kafka $(BIN)/python
 	tests/interop/on-kafka-4.4 $(BIN)/python
+	tests/spark/check --on-kafka $(BIN)/python
 	tests/conformance/check --all
 
 bench: setup ## beside Apache Kafka: make bench BENCH="produce --rounds 5"; all of it takes hours, and Java 17 and Maven
