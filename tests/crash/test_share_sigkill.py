@@ -1,6 +1,7 @@
 """kill -9 under a share group at work, again and again: whatever was promised to a consumer still holds.
 
-Thirty consumers of two libraries accept, release, reject, come too late, go away and die, while records keep coming.
+Thirty consumers of two libraries accept, release, reject, come too late, go away and die, while records keep coming;
+a tenth of them fails, and with a dead-letter topic each record is accepted in the end, or a dead letter, none neither.
 Every call and every answer is written down, and a checker that knows nothing of brokers says whether it could have been
 so.
 """
@@ -21,7 +22,7 @@ from crash.conftest import TOLD
 from crash.share_workers import ShareWorkers
 from crash.storm import Storm, parse
 from interop.broker_process import BrokerProcess
-from interop.confluent_io import WAIT_S, consumer_of, create_topic
+from interop.confluent_io import WAIT_S, consumer_of, create_topic, read
 from interop.share_state import ACKNOWLEDGED, ARCHIVED, Offsets, offsets_of, share_facts, stored_states
 from interop.test_share_librdkafka import ACCEPT, explicit, set_group
 from leaselog.coordination.share_state_facts import ShareDropped
@@ -66,7 +67,15 @@ BURST, PAUSE_S = 4, 0.1
 def test_what_a_share_group_was_promised_holds_over_every_death(
     broker_factory, fresh, tmp_path, seed, record_property
 ) -> None:
-    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=DEATHS))
+    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=DEATHS, has_dead_letters=True))
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(3600)
+def test_what_a_share_group_without_dead_letters_was_promised_holds_over_every_death(
+    broker_factory, fresh, tmp_path, seed, record_property
+) -> None:
+    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=DEATHS, has_dead_letters=False))
 
 
 @pytest.mark.deep
@@ -74,14 +83,18 @@ def test_what_a_share_group_was_promised_holds_over_every_death(
 def test_what_a_share_group_was_promised_holds_over_a_hundred_deaths(
     broker_factory, fresh, tmp_path, seed, record_property
 ) -> None:
-    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=100))
+    record_property(TOLD, run(broker_factory, fresh, tmp_path, seed, deaths=100, has_dead_letters=True))
 
 
-def run(broker_factory, fresh, tmp_path: Path, seed: int, deaths: int) -> str:
+def run(broker_factory, fresh, tmp_path: Path, seed: int, *, deaths: int, has_dead_letters: bool) -> str:
     chance = random.Random(seed)
     broker: BrokerProcess = broker_factory(SETTINGS)
     topic = create_topic(broker, fresh("topic"), PARTITIONS)
-    group = set_group(broker, fresh("group"))
+    group, dead = set_group(broker, fresh("group")), None
+    if has_dead_letters:
+        dead = create_topic(broker, "dlq." + topic, 2, {"errors.deadletterqueue.group.enable": "true"})
+        wish = {"topic_name": dead, "copy_record_enable": "true"}
+        set_group(broker, group, **{f"errors_deadletterqueue_{key}": value for key, value in wish.items()})
     workers = ShareWorkers(broker.address, topic, group, tmp_path / "histories", seed)
     storm = Storm(0, broker.address, topic, PARTITIONS, idempotent=True, burst=BURST, pause_s=PAUSE_S)
     history: list[Event] = []
@@ -107,7 +120,9 @@ def run(broker_factory, fresh, tmp_path: Path, seed: int, deaths: int) -> str:
         workers.kill()
     history += [*produced(storm), *workers.histories(), *drain(broker, group, topic)]
     ends = log_ends(broker, topic)
-    verdict = judge(history, Rules(LIMIT, LOCK_MS, ends, out_of_deliveries(broker, group)))
+    letters = None if dead is None else dead_letters(broker, dead)
+    rules = Rules(LIMIT, LOCK_MS, ends, out_of_deliveries(broker, group), dead_letters=letters)
+    verdict = judge(history, rules)
     assert verdict.violations == (), f"{len(verdict.violations)} violations, first {verdict.violations[:3]}"
     compare_with_state(broker, group, topic, ends)
     seen = verdict.seen
@@ -116,6 +131,8 @@ def run(broker_factory, fresh, tmp_path: Path, seed: int, deaths: int) -> str:
     assert seen["records"] > 40 * deaths
     for what in ("accept answered", "release answered", "reject answered", "redelivered", "closed consumers"):
         assert seen[what] > 0, (what, seen)
+    if has_dead_letters:
+        assert seen["records with dead letters"] > deaths
     starts = f"{min(starts_s):.2f} to {max(starts_s):.2f} s to start"
     killed = f"{len(workers.killed)} times {consumers} consumers killed"
     return f"{'with' if has_java else 'without'} Java, {starts}, {killed}, {dict(seen)}"
@@ -153,10 +170,22 @@ def drain(broker: BrokerProcess, group: str, topic: str) -> Iterator[Event]:
     raise AssertionError(f"not drained after {DRAIN_S} s: {offsets_of(broker, group)}")
 
 
-def log_ends(broker: BrokerProcess, topic: str) -> dict[int, int]:
+def dead_letters(broker: BrokerProcess, topic: str) -> dict[Place, list[str]]:
+    """The records that lie on the dead-letter topic, by the place that their headers name."""
+    found: dict[Place, list[str]] = {}
+    for partition, end in log_ends(broker, topic, 2).items():
+        for message in read(broker, topic, end, [partition]) if end else ():
+            told = dict(message.headers())
+            place = Place(*(int(told[f"__dlq.errors.{what}"]) for what in ("partition", "offset")))
+            number, of_partition, sequence = parse(message.value())
+            found.setdefault(place, []).append(f"{number}/{of_partition}/{sequence}")
+    return found
+
+
+def log_ends(broker: BrokerProcess, topic: str, partitions: int = PARTITIONS) -> dict[int, int]:
     consumer = consumer_of(broker, "asks-for-ends")
     try:
-        places = [TopicPartition(topic, partition) for partition in range(PARTITIONS)]
+        places = [TopicPartition(topic, partition) for partition in range(partitions)]
         return {p.partition: consumer.get_watermark_offsets(p, timeout=WAIT_S)[1] for p in places}
     finally:
         consumer.close()

@@ -181,3 +181,39 @@ def test_a_history_is_read_as_it_was_written() -> None:
 def test_a_line_that_is_no_event_is_refused(line: str) -> None:
     with pytest.raises(MalformedHistory):
         list(read_lines([line + "\n"]))
+
+
+def lettered(events: list[Event], *letters: str, log_start: int = 0) -> list[str]:
+    """The rules that are broken when everything is through, and these dead letters name the record's place."""
+    of_place = {Place(0, 0): letters} if letters else {}
+    rules = Rules(3, LOCK_S * 1000, {0: 1}, log_starts={0: log_start}, dead_letters=of_place)
+    return [violation.rule for violation in judge(events, rules).violations]
+
+
+def test_what_nobody_accepted_has_a_dead_letter() -> None:
+    rejected = [*stored(), delivered("a", 1), *acknowledged("a", "reject", 2)]
+    assert lettered(rejected) == ["lost"]
+    assert lettered(rejected, "r") == lettered(rejected, "r", "r") == []
+    assert lettered(rejected, log_start=1) == [], "retention took it"
+
+
+def test_what_was_accepted_has_none() -> None:
+    accepted = [*stored(), delivered("a", 1), *acknowledged("a", "accept", 2)]
+    assert lettered(accepted) == []
+    assert lettered(accepted, "r") == ["undone"]
+
+
+@pytest.mark.parametrize("ok", [False, None])
+def test_what_may_have_been_accepted_may_have_a_dead_letter_or_not(ok: bool | None) -> None:
+    unclear = [*stored(), delivered("a", 1), *acknowledged("a", "accept", 2, ok)]
+    assert lettered(unclear) == lettered(unclear, "r") == []
+
+
+def test_a_dead_letter_is_about_the_record_that_lies_there() -> None:
+    events = [*stored(), delivered("a", 1), *acknowledged("a", "reject", 2)]
+    assert lettered(events, "other") == ["invented"]
+
+
+def test_without_a_dead_letter_topic_nobody_asks_for_letters() -> None:
+    events = [*stored(), delivered("a", 1), *acknowledged("a", "reject", 2)]
+    assert broken(events, {0: 1}) == []

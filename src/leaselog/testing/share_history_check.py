@@ -10,13 +10,14 @@ does an acknowledgement whose answer never came; so a history without violations
     over limit    delivered more often than the group allows, as the broker counts
     two holders   leased to two consumers at once
     stolen        acknowledged by one consumer, and taken for good, while another certainly had it
-    lost          through according to the broker, and nobody ever finished it; or answered to a producer and not there
+    lost          through according to the broker, and nobody ever finished it; or answered to a producer and not there;
+                  or neither accepted by anybody nor a dead letter, where the group has such
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, assert_never
@@ -57,6 +58,8 @@ class Rules:
     out_of_deliveries: Collection[Place] = ()
     #: by partition: where the log begins now; what retention or an administrator took nobody has to finish
     log_starts: Mapping[int, int] = field(default_factory=dict)
+    #: the records that dead letters are about, by the place they name; None for a group without a dead-letter topic
+    dead_letters: Mapping[Place, Sequence[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_two_holders(history, story, rules),
             *_stolen(history, story, rules),
             *_lost(place, story, rules),
+            *_wrong_letters(place, story, rules),
         ]
         violations += [Violation(rule, place, f"{why}: {story}") for rule, why in found]
         seen["records"] += story.stored is not None
@@ -130,6 +134,8 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
         )
         seen["more than one consumer"] += len({d.consumer for d in story.deliveries}) > 1
+        seen["dead letters"] += len((rules.dead_letters or {}).get(place, ()))
+        seen["records with dead letters"] += place in (rules.dead_letters or {})
     return Verdict(tuple(violations), seen)
 
 
@@ -255,3 +261,19 @@ def _lost(place: Place, story: _Story, rules: Rules) -> Found:
     is_gone = place.offset < rules.log_starts.get(place.partition, 0)
     if not is_over and not is_gone and not any(call.kind != "release" for call in story.calls):
         yield "lost", "nobody accepted or rejected it, and it had deliveries left"
+
+
+def _wrong_letters(place: Place, story: _Story, rules: Rules) -> Found:
+    if rules.dead_letters is None:
+        return
+    letters = rules.dead_letters.get(place, ())
+    for letter in letters:
+        if story.stored is not None and letter != story.stored:
+            yield "invented", f"a dead letter says that it is {letter}"
+    if letters and any(call.kind == "accept" and call.ok for call in story.calls):
+        yield "undone", "its acceptance was answered, and it is a dead letter"
+    is_gone = place.offset < rules.log_starts.get(place.partition, 0)
+    # an acceptance whose answer was an error may have got through
+    may_be_accepted = any(call.kind == "accept" for call in story.calls)
+    if rules.through is not None and not letters and not is_gone and not may_be_accepted:
+        yield "lost", "nobody accepted it, and there is no dead letter of it"

@@ -19,9 +19,9 @@ from leaselog.share import RecordState, SharePartition
 from leaselog.testing.share_history_check import Place
 from leaselog.testing.sim_world import Impossible, World
 from leaselog.wire.record_batch import iterate_headers
-from leaselog.wire.records import read_records
+from leaselog.wire.records import Record, read_records
 
-__all__ = ["Inspector", "compare_log", "key_of", "records_of"]
+__all__ = ["Inspector", "compare_log", "key_of", "letters_of", "records_of"]
 
 #: a batch may reach beyond the window's bound: as many records as one of a simulated producer's can have
 BATCH_RECORDS = 100
@@ -111,6 +111,19 @@ def key_of(record: str) -> str:
 
 def records_of(partition: Partition) -> Iterator[tuple[int, str]]:
     """What the log holds: offset and value of each record."""
+    for record in _whole_records_of(partition):
+        yield record.offset, (record.value or b"").decode().rstrip()
+
+
+def letters_of(partition: Partition) -> Iterator[tuple[Place, str]]:
+    """The places that the dead letters of the log name, and their values."""
+    for record in _whole_records_of(partition):
+        told = dict(record.headers)
+        place = Place(*(int(told[f"__dlq.errors.{what}"] or b"") for what in ("partition", "offset")))
+        yield place, (record.value or b"").decode().rstrip()
+
+
+def _whole_records_of(partition: Partition) -> Iterator[Record]:
     log = partition.log
     offset = log.start_offset
     while offset < log.high_watermark:
@@ -121,7 +134,7 @@ def records_of(partition: Partition) -> Iterator[tuple[int, str]]:
             if not header.is_control:
                 for record in read_records(data, header, position):
                     if record.offset >= offset:
-                        yield record.offset, (record.value or b"").decode().rstrip()
+                        yield record
             offset = header.end_offset
 
 

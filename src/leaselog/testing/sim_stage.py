@@ -30,7 +30,7 @@ from leaselog.testing.share_history import (
     to_line,
 )
 from leaselog.testing.share_history_check import Place, Rules, judge
-from leaselog.testing.sim_checks import Inspector, compare_log, records_of
+from leaselog.testing.sim_checks import Inspector, compare_log, letters_of, records_of
 from leaselog.testing.sim_clients import Habits, SimConsumer, SimProducer
 from leaselog.testing.sim_loop import SimProcess
 from leaselog.testing.sim_net import SimTransport
@@ -104,6 +104,8 @@ class Stage:
         self._unclear: dict[str, set[Place]] = {}
         #: the topic keeps the last record of each key
         self.is_compacted = False
+        #: by group: where its dead letters go
+        self.dead_letter_topics: dict[str, str] = {}
         world.on_broker = self.inspector.begin
         world.on_look = self.inspector.look
         world.on_death = self._died
@@ -138,6 +140,16 @@ class Stage:
         """Underscores are dots."""
         put = {key.replace("_", "."): value for key, value in values.items()}
         await self.administer(lambda admin: admin.alter_configs(Resource(ResourceType.GROUP, group), put=put))
+
+    async def have_dead_letters(self, group: str, partitions: int) -> None:
+        """Whatever the group does not accept is to be found on a topic of its own."""
+        name = self.dead_letter_topics[group] = f"dlq.{group}"
+        configs = {"errors.deadletterqueue.group.enable": "true"}
+        await self.administer(
+            lambda admin: admin.create_topics([NewTopic(name, partitions, configs=configs)])
+        )
+        wish = {"topic_name": name, "copy_record_enable": "true"}
+        await self.set_group(group, **{f"errors_deadletterqueue_{k}": v for k, v in wish.items()})
 
     async def administer(self, work: Callable[[AsyncAdmin], Awaitable[T]]) -> T:
         """What an administrator does, tried again while it may pass."""
@@ -277,11 +289,26 @@ class Stage:
         begins: dict[int, int] | None = None,
     ) -> None:
         excused = self.inspector.archived.get(group, set()) | self._unclear.get(group, set())
-        verdict = judge([*self.produced, *history], Rules(LIMIT, LOCK_MS, through, excused, begins or {}))
+        letters = self._dead_letters(group)
+        rules = Rules(LIMIT, LOCK_MS, through, excused, begins or {}, letters)
+        verdict = judge([*self.produced, *history], rules)
         self.seen += verdict.seen
         if verdict.violations:
             first = "; ".join(f"{v.rule} at {v.place}: {v.story}" for v in verdict.violations[:3])
             raise Impossible(f"{group}: {len(verdict.violations)} violations, {first}")
+
+    def _dead_letters(self, group: str) -> dict[Place, list[str]] | None:
+        broker, name = self.world.broker, self.dead_letter_topics.get(group)
+        topic = None if broker is None or name is None else broker.cluster.topic(name)
+        if broker is None or name is None or topic is None:
+            return None
+        found: dict[Place, list[str]] = {}
+        for index in range(topic.partition_count):
+            partition = broker.logs.partition(name, index)
+            assert partition is not None
+            for place, record in letters_of(partition):
+                found.setdefault(place, []).append(record)
+        return found
 
     def report(self) -> Report:
         digest = hashlib.sha256()
