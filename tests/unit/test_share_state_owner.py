@@ -320,6 +320,25 @@ async def test_the_log_is_cut_where_nothing_is_needed_any_more() -> None:
 
 
 @on_a_loop
+async def test_what_a_snapshot_replaces_stays_until_the_snapshot_is_safe() -> None:
+    partition = open_partition(MemoryFiles())
+    owner = owner_of(partition)
+    await settled(partition, owner.ask(InitializeState(key(), 0, 0)))
+    again = owner.ask(InitializeState(key(), 1, 0))
+    await turns()
+    assert (partition.log.durable_end, partition.log.end_offset) == (1, 2)
+    assert not owner.prune()  # a power cut would leave neither
+    assert partition.log.start_offset == 0
+    await settled(partition, again)
+    more = owner.ask(InitializeState(key(), 2, 0))
+    await turns()
+    assert owner.prune()  # of what was there the last time all is safe, whatever came since
+    assert partition.log.start_offset == 1
+    await settled(partition, more)
+    owner.stop()
+
+
+@on_a_loop
 async def test_where_the_system_syncs_pruning_syncs_first() -> None:
     partition = open_partition(MemoryFiles(), Durability.OS)
     owner = owner_of(partition)

@@ -109,6 +109,8 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
         self._limits = limits
         self._now_ms = now_ms
         self._turn: _Turn | None = None
+        #: (end, needed from) when the log went up to that end, part of which was not safe yet; for `prune`
+        self._needed: tuple[int, int] | None = None
         #: appended and not known to be safe, with what is promised for then, in order
         self._writes: dict[asyncio.Future[Appended | AppendRefused], _Write] = {}
         self._write_timeout_s = write_timeout_s
@@ -178,11 +180,18 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
         assert self._ledger.is_alone, "the log is not only share state, and not ours to cut"
         if self._shard is None or self._turn is not None or partition_log.failure is not None:
             return False
-        before = self._shard.needed_from(partition_log.end_offset)
-        if partition_log.config.durability is Durability.OS and before > partition_log.start_offset:
+        end = partition_log.end_offset
+        needed = end, self._shard.needed_from(end)
+        if partition_log.config.durability is Durability.OS and needed[1] > partition_log.start_offset:
             with suppress(OSError):  # the log says so itself when it is next written to
                 partition_log.flush()
-        before = min(before, partition_log.durable_end)
+        # what a snapshot takes the place of is needed until that snapshot is safe, so wait for all that was looked at
+        if end > partition_log.durable_end and self._needed is not None:
+            needed = self._needed
+        if needed[0] > partition_log.durable_end:
+            self._needed = needed
+            return False
+        self._needed, before = None, needed[1]
         if before <= partition_log.start_offset:
             return False
         outcome = partition_log.delete_records(before)
@@ -293,6 +302,7 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
 
     def _abandon(self, refusal: Refused) -> None:
         """The shard is no more, and nobody is told that what is not safe yet went well."""
+        self._needed = None
         self._shard = None
         turn, self._turn = self._turn, None
         writes, self._writes = self._writes, {}

@@ -205,7 +205,7 @@ class Stage:
             for event in history[mark:]
             if isinstance(event, Delivered | Acknowledging | Answered)
         }
-        self._judge_history(group, history[:mark], None)
+        self._judge_history(group, _with_beginnings(history[:mark]), None)
         history.clear()
         self._unclear.setdefault(group, set()).update(racing)
         self._resets |= {(group, i): offset for i, offset in offsets.items()}
