@@ -77,6 +77,7 @@ def test_sparks_name_for_the_number_of_tasks_is_taken() -> None:
         ({"subscribe": "t", "maxOffsetsPerTrigger": "5"}, "whole range"),
         ({"subscribe": "t", "kafka.group.id": "g"}, "without a group"),
         ({"subscribe": "t", "kafka.isolation.level": "read_committed"}, "every record is read"),
+        ({"subscribe": "t", "kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
         ({"subscribe": "t", "kafka.ssl.key.password": "x"}, "not an option of kafka-topic"),
         ({"subscribe": "t", "minPartition": "x"}, "minPartitions?"),
     ],
@@ -112,6 +113,18 @@ def test_options_of_the_producer_are_passed_on() -> None:
 def test_options_of_writing_that_would_lie_are_refused_by_name(name: str, value: str, says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         TopicWriteOptions.of({**SERVERS, name: value})
+
+
+def test_what_says_no_more_than_the_truth_may_be_said() -> None:
+    plain = {"kafka.security.protocol": "PLAINTEXT"}
+    TopicReadOptions.of({**READ, **plain, "kafka.isolation.level": "read_uncommitted"})
+    options = TopicWriteOptions.of({
+        **SERVERS,
+        **plain,
+        "kafka.acks": "all",
+        "kafka.enable.idempotence": "true",
+    })  # fmt: skip
+    assert options.producer_config().settings.is_idempotent
 
 
 def test_columns_are_those_of_sparks_own_sink() -> None:

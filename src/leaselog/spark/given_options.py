@@ -53,6 +53,16 @@ class GivenOptions:
             raise ConfigError(f"the option {name} is missing")
         return value
 
+    def only(self, name: str, allowed: tuple[str, ...], why: str) -> None:
+        """Refuses any other value, if one is given."""
+        value = self.text(name)
+        if value is not None and value.lower() not in allowed:
+            raise ConfigError(f"{name}={value}: {why}")
+
+    def plaintext(self) -> None:
+        """The one protocol that there is so far."""
+        self.only("kafka.security.protocol", ("plaintext",), "only PLAINTEXT is supported")
+
     def topics(self) -> tuple[str, ...]:
         names = [name.strip() for name in self.needed("subscribe").split(",")]
         topics = tuple(sorted({name for name in names if name}))

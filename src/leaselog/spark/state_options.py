@@ -35,7 +35,7 @@ _KNOWN = (
         "kafka.request.timeout.ms",
         "kafka.default.api.timeout.ms",
     ),
-    *("kafka.share.group.id", "view", "parallelism"),
+    *("kafka.share.group.id", "kafka.security.protocol", "view", "parallelism"),
 )
 
 
@@ -62,6 +62,7 @@ class StateOptions:
         """Raises ``ConfigError``, which names the option."""
         options = GivenOptions(given, FORMAT, _REFUSED)
         options.refuse_others(_KNOWN)
+        options.plaintext()
         return cls(
             bootstrap_servers=options.needed("kafka.bootstrap.servers"),
             view=options.choice("view", View, View.LOG),

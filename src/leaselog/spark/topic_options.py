@@ -40,7 +40,6 @@ _REFUSED_IN_READING = {
     "groupidprefix": _NO_GROUP,
     "kafka.group.id": _NO_GROUP,
     "kafka.auto.offset.reset": "use startingOffsets",
-    "kafka.isolation.level": "every record is read, whether or not its transaction was committed",
     "kafka.share.group.id": 'use format("kafka-share")',
     "kafka.key.deserializer": "keys are binary; decode them in the query",
     "kafka.value.deserializer": "values are binary; decode them in the query",
@@ -57,12 +56,10 @@ _READING = (
     ),
     *("kafka.max.partition.fetch.bytes", "subscribe", "assign", "startingOffsets", "endingOffsets"),
     *("startingTimestamp", "endingTimestamp", "parallelism", "minPartitions", "maxRecordsPerPartition"),
-    *("includeHeaders", "failOnDataLoss"),
+    *("includeHeaders", "failOnDataLoss", "kafka.isolation.level", "kafka.security.protocol"),
 )
 _REFUSED_IN_WRITING = {
     "includeheaders": "the column headers is written if it is there",
-    "kafka.acks": "a task is done when every in-sync replica has its records",
-    "kafka.enable.idempotence": "always on: without it a retried request may write records twice, or out of order",
     "kafka.key.serializer": "give the column key as binary or as string",
     "kafka.value.serializer": "give the column value as binary or as string",
     "kafka.transactional.id": "there are no transactions; a task that is tried again writes its records again",
@@ -92,6 +89,9 @@ class TopicReadOptions:
         """Raises ``ConfigError``, which names the option."""
         options = GivenOptions(given, FORMAT, _REFUSED_IN_READING)
         options.refuse_others(_READING)
+        options.plaintext()
+        uncommitted = "every record is read, whether or not its transaction was committed"
+        options.only("kafka.isolation.level", ("read_uncommitted",), uncommitted)
         return cls(
             bootstrap_servers=options.needed("kafka.bootstrap.servers"),
             topics=_topics(options),
@@ -121,6 +121,10 @@ class TopicWriteOptions:
         """Raises ``ConfigError``, which names the option."""
         options = GivenOptions(given, FORMAT, _REFUSED_IN_WRITING)
         options.refuse_others(_WRITING, allow_client=True)
+        acknowledged = "a task is done when every in-sync replica has its records"
+        options.only("kafka.acks", ("all", "-1"), acknowledged)
+        twice = "always on: without it a retried request may write records twice, or out of order"
+        options.only("kafka.enable.idempotence", ("true",), twice)
         made = cls(options.needed("kafka.bootstrap.servers"), options.text("topic"), options.client(_WRITING))
         made.producer_config()
         return made
