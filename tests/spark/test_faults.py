@@ -105,11 +105,3 @@ def test_a_batch_that_is_evaluated_twice_has_the_same_rows_and_is_accepted_once(
     assert tried[::2] == tried[1::2]
     assert sorted(in_sink(tmp_path)) == everything(90, 3)
     assert made.accepted() == set(everything(90, 3))
-
-
-def test_no_member_of_the_group_is_left_when_queries_have_ended(
-    spark: Any, queue: Callable[..., Queue], tmp_path: Path
-) -> None:
-    made = queue(10)
-    made.drain(made.read(spark).writeStream.foreachBatch(Sink(tmp_path)))
-    assert made.members() == 0

@@ -30,6 +30,8 @@ def cluster(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[St
         yield cluster
 
 
+@pytest.mark.deep
+@pytest.mark.timeout(600)
 def test_killed_workers_tasks_run_twice_and_killed_executors_lose_and_double_nothing(
     cluster: StandaloneCluster, queue: Callable[..., Queue], tmp_path: Path
 ) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 from uuid import uuid4
 
 from leaselog.client import ConfigError
@@ -25,6 +26,8 @@ from leaselog.spark.options import BoxOptions
 from leaselog.spark.runs import Runs
 
 __all__ = ["BoxInUse", "OutcomeBox", "Report", "live_boxes"]
+
+LOOK_S = 0.1
 
 _REPORT = "report-"
 _LOCK = "lock"
@@ -51,19 +54,20 @@ class OutcomeBox:
         self.folder = _base(options.location) / _name(options)
 
     @contextmanager
-    def as_owner(self) -> Iterator[None]:
-        """Raises ``BoxInUse`` while another source has it."""
+    def as_owner(self, wait_s: float = 0.0) -> Iterator[None]:
+        """Raises ``BoxInUse`` if another source has it, and does not give it up within ``wait_s``."""
         self._make()
         about = {"group": self._options.group_id, "channel": self._options.channel}
         about["bootstrap"] = self._options.bootstrap_servers
         with (self.folder / _LOCK).open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise BoxInUse(
-                    f"another query on this machine reads share group {self._options.group_id} with"
-                    f" acknowledge=explicit: give each of them, and its sink, an outcomesChannel of its own"
-                ) from None
+            deadline = time.monotonic() + wait_s
+            while not _try_lock(lock):
+                if time.monotonic() >= deadline:
+                    raise BoxInUse(
+                        f"another query on this machine reads share group {self._options.group_id} with"
+                        f" acknowledge=explicit: give each of them, and its sink, an outcomesChannel of its own"
+                    )
+                time.sleep(LOOK_S)
             _write_whole(self.folder / _ABOUT, about)
             yield
 
@@ -106,6 +110,14 @@ def live_boxes(location: str | None = None) -> list[BoxOptions]:
             about = json.loads((folder / _ABOUT).read_text())
             found.append(BoxOptions(about["bootstrap"], about["group"], location, about["channel"]))
     return found
+
+
+def _try_lock(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _is_locked(path: Path) -> bool:

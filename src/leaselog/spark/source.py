@@ -6,9 +6,6 @@ or only read in a task. Nothing is opened before it is needed, so a copy costs n
 
 from __future__ import annotations
 
-import signal
-import sys
-import threading
 import time
 from collections.abc import Iterator, MutableMapping, Sequence
 from contextlib import ExitStack
@@ -35,6 +32,7 @@ from pyspark.sql.streaming.datasource import (
 from leaselog.client import ClientError, ConfigError
 from leaselog.spark.arrow_records import spark_schema
 from leaselog.spark.batch import BEGINNING
+from leaselog.spark.driver_end import leave_with_spark
 from leaselog.spark.group_member import GroupMember
 from leaselog.spark.options import Acknowledge, BoxOptions, SourceOptions
 from leaselog.spark.outcome_box import OutcomeBox
@@ -45,6 +43,9 @@ from leaselog.spark.room import Room
 from leaselog.spark.runs import Runs
 
 __all__ = ["KafkaShareDataSource"]
+
+#: how long the source of a driver that was killed may take to notice and to leave
+PREDECESSOR_S = 20.0
 
 
 class KafkaShareDataSource(DataSource):
@@ -132,26 +133,12 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 box = None
                 if self._options.acknowledge is Acknowledge.EXPLICIT:
                     box = OutcomeBox(self._options.box)
-                    opening.enter_context(box.as_owner())
-                _stop_when_terminated()
+                    opening.enter_context(box.as_owner(PREDECESSOR_S))
+                leave_with_spark()
                 self._queue = QueueReader(self._options, GroupMember(self._options), box, time.monotonic)
                 opening.callback(self._queue.stop)
                 self._open = opening.pop_all()
         return self._queue
-
-
-def _stop_when_terminated() -> None:
-    """Spark ends the reader's process with a signal, not with a call: let `stop` run all the same.
-
-    Else the group would wait for the member's session to time out before anybody else got its partitions.
-    """
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _leave)
-
-
-def _leave(number: int, frame: object) -> None:
-    signal.signal(number, signal.SIG_IGN)  # Spark sends it twice, and `stop` takes a moment
-    sys.exit(128 + number)
 
 
 def _room(options: SourceOptions, limit: ReadLimit) -> Room:
