@@ -116,10 +116,14 @@ class Acknowledgements:
     def _report(self, at: TopicIdPartition, refused: Refused | None) -> None:
         self.outcomes[at] = refused
         self._left -= 1
-        if self._left or self._make is None or self._made is None or self._made.done():
+        if self._left or self._make is None or self._made is None:
+            return
+        # let go of, as they hold this object in turn: an answer with its records would stay until the collector comes
+        make, made, self._make, self._made = self._make, self._made, None, None
+        if made.done():
             return
         try:
-            self._made.set_result(self._make())
+            made.set_result(make())
         except Exception as bug:
-            self._made.set_exception(bug)
+            made.set_exception(bug)
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable
 from uuid import UUID
 
@@ -28,6 +29,7 @@ from handlers.share_member import (
 )
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import FeatureUpdate
+from leaselog.broker.share_partition_owner import Helping
 from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import WriteState, Written
@@ -603,6 +605,27 @@ def test_a_wrong_epoch_changes_nothing() -> None:
             wrong = await member.fetch(epoch=3, acks={0: [(0, 0, [ACCEPT])]})
             assert (wrong.error_code, wrong.responses) == (ErrorCode.INVALID_SHARE_SESSION_EPOCH, [])
             assert acknowledge_codes(await member.fetch(acks={0: [(0, 0, [ACCEPT])]})) == {0: 0}
+
+    run(story())
+
+
+def test_an_answer_that_waited_for_its_acknowledgements_is_gone_once_it_is_sent() -> None:
+    """A cycle would keep its records until the collector comes, which a broker does not let come often."""
+
+    async def story() -> None:
+        async with a_group(durability="fsync") as group:
+            await group.produce(1)
+            member = group.member()
+            await member.fetch()
+            await group.produce(1)
+            gc.collect()
+            gc.disable()
+            try:
+                answer = await member.fetch(acks={0: [(0, 0, [ACCEPT])]})
+                assert (acknowledge_codes(answer), ranges(answer)) == ({0: 0}, [(1, 1, 1)])
+                assert not [one for one in gc.get_objects() if isinstance(one, Helping) and one.record_count]
+            finally:
+                gc.enable()
 
     run(story())
 
