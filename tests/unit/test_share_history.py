@@ -203,6 +203,17 @@ def test_what_was_accepted_has_none() -> None:
     assert lettered(accepted, "r") == ["undone"]
 
 
+def test_an_acceptance_that_came_too_late_proves_nothing() -> None:
+    late = [
+        *stored(),
+        delivered("a", 1),
+        delivered("b", LOCK_S + 2, 2),
+        *acknowledged("b", "reject", LOCK_S + 3),
+        *acknowledged("a", "accept", LOCK_S + 5),  # below the start, where anything is answered well
+    ]
+    assert lettered(late, "r") == []
+
+
 @pytest.mark.parametrize("ok", [False, None])
 def test_what_may_have_been_accepted_may_have_a_dead_letter_or_not(ok: bool | None) -> None:
     unclear = [*stored(), delivered("a", 1), *acknowledged("a", "accept", 2, ok)]

@@ -125,7 +125,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_two_holders(history, story, rules),
             *_stolen(history, story, rules),
             *_lost(place, story, rules),
-            *_wrong_letters(place, story, rules),
+            *_wrong_letters(history, place, story, rules),
         ]
         violations += [Violation(rule, place, f"{why}: {story}") for rule, why in found]
         seen["records"] += story.stored is not None
@@ -263,17 +263,27 @@ def _lost(place: Place, story: _Story, rules: Rules) -> Found:
         yield "lost", "nobody accepted or rejected it, and it had deliveries left"
 
 
-def _wrong_letters(place: Place, story: _Story, rules: Rules) -> Found:
+def _wrong_letters(history: _History, place: Place, story: _Story, rules: Rules) -> Found:
     if rules.dead_letters is None:
         return
     letters = rules.dead_letters.get(place, ())
     for letter in letters:
         if story.stored is not None and letter != story.stored:
             yield "invented", f"a dead letter says that it is {letter}"
-    if letters and any(call.kind == "accept" and call.ok for call in story.calls):
+    if letters and any(call.kind == "accept" and _was_in_time(history, call, rules) for call in story.calls):
         yield "undone", "its acceptance was answered, and it is a dead letter"
     is_gone = place.offset < rules.log_starts.get(place.partition, 0)
     # an acceptance whose answer was an error may have got through
     may_be_accepted = any(call.kind == "accept" for call in story.calls)
     if rules.through is not None and not letters and not is_gone and not may_be_accepted:
         yield "lost", "nobody accepted it, and there is no dead letter of it"
+
+
+def _was_in_time(history: _History, call: _Call, rules: Rules) -> bool:
+    """Answered well, and certainly before the lease ended: what comes late may be answered so and change nothing."""
+    if not call.ok or call.delivery is None:
+        return False
+    since = call.delivery.after_ns
+    ends = [since + (rules.lock_duration_ms - _ROUNDING_MS) * _NS_PER_MS]
+    ends += [at for at in (*history.deaths, *history.breaks.get(call.consumer, ())) if at > since]
+    return call.answered_ns < min(ends)
