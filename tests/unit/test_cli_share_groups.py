@@ -304,6 +304,34 @@ def test_the_verbose_view_shows_what_is_in_flight_or_that_it_cannot(
     assert err == "\nWhat is in flight: not available, this is not a leaselog broker.\n"
 
 
+def test_the_verbose_view_shows_where_dead_letters_lie(capsys: pytest.CaptureFixture[str]) -> None:
+    verbose = ("--describe", "--group", "g", "--verbose")
+
+    async def main() -> None:
+        async with box_cluster() as cluster:
+            settle(await create_topics(cluster, [NewTopic("t", 1), NewTopic("dlq.there", 2)]))
+            await command(cluster, *RESET, "--to-earliest", "--execute")
+            await cluster.box.append("dlq.there", 1000, 2000, 3000, partition=1)
+            for name in ("dlq.there", "dlq.to.come"):
+                await configure(cluster.box, "g", errors_deadletterqueue_topic_name=name)
+                capsys.readouterr()
+                await command(cluster, *verbose)
+                seen.append(capsys.readouterr().out.splitlines())
+            await command(cluster, *verbose, "--json")
+
+    seen = list[list[str]]()
+    run(main())
+    there, to_come = seen
+    assert there[-3:] == [
+        "GROUP           DEAD-LETTER-TOPIC PARTITION  START-OFFSET  END-OFFSET    LETTERS",
+        "g               dlq.there         0          0             0             0",
+        "g               dlq.there         1          0             3             3",
+    ]
+    assert to_come[-1].split() == ["g", "dlq.to.come", *["-"] * 4]
+    (shown,) = json.loads(capsys.readouterr().out)
+    assert shown["deadLetters"] == {"topic": "dlq.to.come", "letters": 0}
+
+
 def test_groups_are_listed_by_state_described_and_deleted(capsys: pytest.CaptureFixture[str]) -> None:
     results = shown(
         capsys,

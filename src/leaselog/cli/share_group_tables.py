@@ -12,11 +12,14 @@ from leaselog.admin import (
     ShareOffset,
     SharePartitionDescription,
 )
+from leaselog.cli.dead_letter_topics import DeadLetterTopic
 from leaselog.client import BrokerError
 from leaselog.model import TopicPartition
 
 __all__ = [
     "assignment_text",
+    "dead_letters_json",
+    "dead_letters_table",
     "deleted_offsets_table",
     "group_json",
     "in_flight_json",
@@ -114,6 +117,20 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
         widths = [*names, _widest(str(row[3]) for row in held), 8, 14]
         text += "\n" + _table(widths, [*head, "HOLDER", "RECORDS", "FIRST-DEADLINE", "LAST-DEADLINE"], held)
     return text
+
+
+def dead_letters_table(group_id: str, topic: DeadLetterTopic) -> str:
+    """The topic may take letters of other groups, too; one that does not exist yet is a row without numbers."""
+    head = ("GROUP", "DEAD-LETTER-TOPIC", "PARTITION", "START-OFFSET", "END-OFFSET", "LETTERS")
+    rows: Rows = [
+        (group_id, topic.name, partition, start, end, end - start)
+        for partition, (start, end) in sorted(topic.offsets.items())
+    ] or [(group_id, topic.name, *[_MISSING] * 4)]
+    return _table([_widest([group_id]), _widest([topic.name], 17), 10, 13, 13], head, rows)
+
+
+def dead_letters_json(topic: DeadLetterTopic) -> dict[str, Any]:
+    return {"topic": topic.name, "letters": topic.letters}
 
 
 def _seconds(ms: int) -> str:

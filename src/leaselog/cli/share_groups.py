@@ -1,6 +1,7 @@
 """`leaselog share-groups`: what kafka-share-groups.sh does, with its options and its tables.
 
-`--describe --verbose` shows what is in flight besides, from a leaselog broker: who holds what and until when.
+`--describe --verbose` shows what is in flight besides, from a leaselog broker: who holds what and until when; and from
+any broker where the group's dead letters lie, and how many there are.
 Two things differ on purpose: wrong usage is one line and exit 2 without the whole help behind it, and what fails ends
 with exit 1, where Apache's tool prints the error among its results and says 0.
 """
@@ -27,6 +28,7 @@ from leaselog.admin import (
 from leaselog.cli import share_group_tables as tables
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, positive, properties_file
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
+from leaselog.cli.dead_letter_topics import dead_letter_topics
 from leaselog.cli.output import print_json
 from leaselog.cli.reset_offsets import Reset, new_offsets, parse_datetime, parse_topics
 from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster, UnsupportedVersion
@@ -79,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose",
         action="store_true",
-        help="with --describe: more columns, and what is in flight on a leaselog broker",
+        help="with --describe: more columns, what is in flight on a leaselog broker, and dead letters",
     )
     parser.add_argument("--dry-run", action="store_true", help="with --reset-offsets: only show the result")
     parser.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")
@@ -220,9 +222,15 @@ async def _describe_offsets(
 ) -> None:
     found = settle(await list_share_group_offsets(cluster, {g.group_id: None for g in groups}))
     in_flight = await _in_flight(cluster, found) if args.verbose else None
+    letters = await dead_letter_topics(cluster, [g.group_id for g in groups]) if args.verbose else {}
     if args.json:
         seen = in_flight or {}
-        print_json([tables.group_json(g, found[g.group_id], seen.get(g.group_id)) for g in groups])
+        shown = [tables.group_json(g, found[g.group_id], seen.get(g.group_id)) for g in groups]
+        for row in shown:
+            topic = letters.get(row["group"])
+            if topic is not None:
+                row["deadLetters"] = tables.dead_letters_json(topic)
+        print_json(shown)
         return
     for group in groups:
         group_id = group.group_id
@@ -232,6 +240,9 @@ async def _describe_offsets(
         print(tables.offsets_table(group_id, found[group_id], verbose=args.verbose))
         if in_flight is not None:
             print(tables.in_flight_tables(group_id, in_flight[group_id]))
+        topic = letters.get(group_id)
+        if topic is not None:
+            print(tables.dead_letters_table(group_id, topic))
     if args.verbose and in_flight is None:
         print("\nWhat is in flight: not available, this is not a leaselog broker.", file=sys.stderr)
 
