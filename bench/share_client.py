@@ -30,68 +30,90 @@ VALUE = b"x" * 1024
 FIRST_RECORD_PATIENCE_S = 30.0
 
 
-def confluent(address: str, group: str, records: int, *, explicit: bool) -> float:
+class Clock:
+    """Runs from the first records to the last: joining the group is not what is measured."""
+
+    def __init__(self) -> None:
+        self._began, self._used = 0.0, 0.0
+        self._patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+
+    def check(self, seen: int, wanted: int) -> None:
+        assert time.monotonic() < self._patience, f"{seen} of {wanted}"
+
+    def saw(self, seen: int) -> None:
+        if seen and not self._began:
+            self._began, self._used = time.monotonic(), time.process_time()
+        if seen:
+            self._patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+
+    def stop(self, records: int) -> tuple[float, float]:
+        """Records a second, and microseconds of this process's processor for one."""
+        elapsed, used = time.monotonic() - self._began, time.process_time() - self._used
+        return records / elapsed, used / records * 1e6
+
+
+def confluent(address: str, group: str, records: int, *, explicit: bool) -> tuple[float, float]:
     consumer = ConfluentShareConsumer(
         {"bootstrap.servers": address, "group.id": group, "log_level": 2,
          "share.acknowledgement.mode": "explicit" if explicit else "implicit"}
     )  # fmt: skip
     consumer.subscribe([TOPIC])
-    seen, began, patience = 0, 0.0, time.monotonic() + FIRST_RECORD_PATIENCE_S
+    seen, clock = 0, Clock()
     while seen < records:
-        assert time.monotonic() < patience, f"{seen} of {records}"
-        for message in consumer.poll(timeout=1.0):
+        clock.check(seen, records)
+        got = consumer.poll(timeout=1.0)
+        clock.saw(len(got))
+        for message in got:
             assert message.error() is None, message.error()
-            began = began or time.monotonic()
-            patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
             seen += len(message.value()) == len(VALUE)
             if explicit:
                 consumer.acknowledge(message)
-    elapsed = time.monotonic() - began
+    measured = clock.stop(seen)
     consumer.close()
-    return seen / elapsed
+    return measured
 
 
-def blocking(address: str, group: str, records: int, *, explicit: bool) -> float:
+def blocking(address: str, group: str, records: int, *, explicit: bool) -> tuple[float, float]:
     mode = "explicit" if explicit else "implicit"
     with ShareConsumer(
         bootstrap_servers=address, group_id=group, share_acknowledgement_mode=mode
     ) as consumer:
         consumer.subscribe([TOPIC])
-        seen, began, patience = 0, 0.0, time.monotonic() + FIRST_RECORD_PATIENCE_S
+        seen, clock = 0, Clock()
         while seen < records:
-            assert time.monotonic() < patience, f"{seen} of {records}"
-            for record in consumer.poll(1.0):
-                began = began or time.monotonic()
-                patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+            clock.check(seen, records)
+            got = consumer.poll(1.0)
+            clock.saw(len(got))
+            for record in got:
                 seen += len(record.value) == len(VALUE)
                 if explicit:
                     consumer.acknowledge(record)
-        return seen / (time.monotonic() - began)
+        return clock.stop(seen)
 
 
-async def _asyncio(address: str, group: str, records: int, *, explicit: bool) -> float:
+async def _asyncio(address: str, group: str, records: int, *, explicit: bool) -> tuple[float, float]:
     mode = "explicit" if explicit else "implicit"
     async with AsyncShareConsumer(
         bootstrap_servers=address, group_id=group, share_acknowledgement_mode=mode
     ) as consumer:
         consumer.subscribe([TOPIC])
-        seen, began, patience = 0, 0.0, time.monotonic() + FIRST_RECORD_PATIENCE_S
+        seen, clock = 0, Clock()
         while seen < records:
-            assert time.monotonic() < patience, f"{seen} of {records}"
-            for record in await consumer.poll(1.0):
-                began = began or time.monotonic()
-                patience = time.monotonic() + FIRST_RECORD_PATIENCE_S
+            clock.check(seen, records)
+            got = await consumer.poll(1.0)
+            clock.saw(len(got))
+            for record in got:
                 seen += len(record.value) == len(VALUE)
                 if explicit:
                     consumer.acknowledge(record)
-        return seen / (time.monotonic() - began)
+        return clock.stop(seen)
 
 
-def with_asyncio(address: str, group: str, records: int, *, explicit: bool) -> float:
+def with_asyncio(address: str, group: str, records: int, *, explicit: bool) -> tuple[float, float]:
     return asyncio.run(_asyncio(address, group, records, explicit=explicit))
 
 
-KINDS: dict[str, Callable[..., float]] = {
+KINDS: dict[str, Callable[..., tuple[float, float]]] = {
     "confluent": confluent,
     "async": with_asyncio,
     "blocking": blocking,
@@ -104,9 +126,7 @@ def measure(address: str, row: str, number: int, records: int) -> tuple[float, f
     kind, _, mode = row.partition("/")
     group = f"{kind}-{mode}-{number}"
     begin_group(address, group)
-    used = time.process_time()
-    rate = KINDS[kind](address, group, records, explicit=mode == "explicit")
-    return rate, (time.process_time() - used) / records * 1e6
+    return KINDS[kind](address, group, records, explicit=mode == "explicit")
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from leaselog.client.compiled_records import RecordReader
 from leaselog.client.share.acknowledgements import GAP, AcknowledgeType, Lease
 from leaselog.client.share.deserializers import Deserializer, as_bytes
 from leaselog.client.share.errors import RecordDeserializationError
@@ -18,7 +19,7 @@ from leaselog.client.share.record import ShareRecord
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
-from leaselog.wire.records import read_records
+from leaselog.wire.records import Record, read_records
 
 __all__ = ["Acquired", "Decoding", "LentRange", "Taken", "lent_ranges"]
 
@@ -31,6 +32,7 @@ class Decoding:
     key: Deserializer[Any]
     value: Deserializer[Any]
     check_crcs: bool = True
+    read: RecordReader = read_records
 
     @property
     def is_plain(self) -> bool:
@@ -132,13 +134,17 @@ class Acquired:
         self._settle(end, GAP, taken)
 
     def _take_records(self, header: BatchHeader, decoding: Decoding, taken: Taken) -> None:
+        read = decoding.read(self._data, header, self._position)
+        if isinstance(read, list) and self._take_all(read, header, decoding, taken):
+            return
         ranges, lease, records = self._ranges, self.lease, taken.records
         timestamp_type, leader_epoch = header.timestamp_type, header.leader_epoch
+        is_plain = decoding.is_plain
         _, end, delivery_count = ranges[self._at]
         # The hot loop: what it needs of a batch is looked up before it, and attributes are written after it.
         next_offset = self._next
         try:
-            for key, value, headers, timestamp_ms, offset in read_records(self._data, header, self._position):
+            for key, value, headers, timestamp_ms, offset in read:
                 if offset != next_offset:
                     if offset < next_offset:
                         continue
@@ -150,7 +156,7 @@ class Acquired:
                     _, end, delivery_count = ranges[self._at]
                     if offset < next_offset:
                         continue
-                made = (key, value, None) if decoding.is_plain else _made(decoding, key, value, lease, offset)
+                made = (key, value, None) if is_plain else _made(decoding, key, value, lease, offset)
                 records.append(
                     ShareRecord(
                         lease,
@@ -176,6 +182,39 @@ class Acquired:
                     _, end, delivery_count = ranges[self._at]
         finally:
             self._next = next_offset
+
+    def _take_all(self, read: list[Record], header: BatchHeader, decoding: Decoding, taken: Taken) -> bool:
+        """The short way for what is usual: a whole batch without gaps was lent, and nothing is to be deserialised."""
+        end, range_end = header.end_offset, self._ranges[self._at][1]
+        if (
+            not decoding.is_plain
+            or self._next != header.base_offset
+            or end > range_end
+            or len(read) != end - self._next
+        ):
+            return False
+        lease, delivery_count = self.lease, self._ranges[self._at][2]
+        timestamp_type, leader_epoch = header.timestamp_type, header.leader_epoch
+        taken.records += [
+            ShareRecord(
+                lease,
+                offset,
+                delivery_count,
+                key,
+                value,
+                key,
+                value,
+                headers,
+                timestamp_ms,
+                timestamp_type,
+                leader_epoch,
+            )
+            for key, value, headers, timestamp_ms, offset in read
+        ]
+        self._next = end
+        if end == range_end:
+            self._advance()
+        return True
 
     def _settle(self, before: int, kind: int, taken: Taken) -> None:
         """Everything lent below ``before`` that has not been handed out gets this type."""

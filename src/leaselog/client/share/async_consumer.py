@@ -104,6 +104,7 @@ class AsyncShareConsumer(Generic[K, V]):
     def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
         self.config = ShareConsumerConfig.of(config, **more)
         self.core = self._new_core()
+        self._acknowledge = self.core.acknowledge
         self._carrier = self._new_carrier()
         self._loop: asyncio.AbstractEventLoop | None = None
         # an ordered set: a simulated world must find them in the same order every time
@@ -206,14 +207,15 @@ class AsyncShareConsumer(Generic[K, V]):
         It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
         ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
         """
-        self._check_open()
+        if self._closed or self._in_callback or self._carrier.broken is not None:
+            self._check_open()  # which knows how to refuse; said of every record, so the usual way is short
         if type is not None:
             more = (*more, type)
-        if isinstance(record, str):
+        if record.__class__ is ShareRecord:
+            self._acknowledge(record, *more)
+        else:
             partition, offset, *kinds = more
             self.core.acknowledge_offset(record, partition, offset, *(kinds or [AcknowledgeType.ACCEPT]))
-        else:
-            self.core.acknowledge(record, *(more or [AcknowledgeType.ACCEPT]))
 
     # commits
 

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from leaselog.client.compiled_records import record_reader
 from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, is_retriable
 from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Commit, Lease, TopicIdPartition
 from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
@@ -98,7 +99,12 @@ class ShareCore:
             max_poll_interval_ms=config.max_poll_interval_ms,
             retry_backoff_ms=config.retry_backoff_ms,
         )
-        self._decoding = Decoding(config.key_deserializer, config.value_deserializer, config.check_crcs)
+        self._decoding = Decoding(
+            config.key_deserializer,
+            config.value_deserializer,
+            config.check_crcs,
+            record_reader(checked=config.check_crcs),
+        )
         self.holdings = Holdings()
         self._subscription = frozenset[str]()
         self._nodes = dict[int, NodeSession]()
