@@ -12,6 +12,7 @@ from leaselog.testing.share_history import (
     BrokerDied,
     Closing,
     Delivered,
+    Disconnected,
     Event,
     Kind,
     MalformedHistory,
@@ -119,6 +120,34 @@ def test_a_lease_ends_when_its_time_is_up() -> None:
 def test_a_delivery_from_before_the_brokers_death_holds_nothing() -> None:
     died = BrokerDied(int(0.5 * S))
     assert broken([*stored(), died, delivered("a", 1, after=0.4), delivered("b", 2)]) == []
+
+
+def test_who_may_have_been_taken_for_gone_holds_nothing_any_more() -> None:
+    first = [*stored(), delivered("a", 1)]
+    assert broken([*first, delivered("b", 4, 2)]) == ["two holders"]
+    assert broken([*first, Disconnected("a", 2 * S), delivered("b", 4, 2)]) == []
+    assert broken([*first, Disconnected("b", 2 * S), delivered("b", 4, 2)]) == ["two holders"]
+
+
+def test_nobody_finishes_what_another_holds() -> None:
+    events = [
+        *stored(),
+        delivered("a", 1),
+        Disconnected("a", 2 * S),
+        delivered("b", 4, 2),
+        *acknowledged("a", "accept", 6),
+    ]
+    assert broken(events) == ["stolen"]
+    refused = [*events[:-2], *acknowledged("a", "accept", 6, ok=False)]
+    assert broken(refused) == []
+    before_b_had_it = [*events[:-3], *acknowledged("a", "accept", 3), delivered("b", 4, 2)]
+    assert "stolen" not in broken(before_b_had_it)
+
+
+def test_nobody_has_to_finish_what_the_log_no_longer_has() -> None:
+    events = [*stored(0), delivered("a", 1)]
+    assert broken(events, {0: 1}) == ["lost"]
+    assert judge(events, Rules(3, 1000, {0: 1}, log_starts={0: 1})).violations == ()
 
 
 def test_nothing_is_invented() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
+from leaselog.coordination.cluster_names import is_internal
 from leaselog.coordination.share_state_commands import WriteState
 from leaselog.model import BrokenInvariant, Refused
 from leaselog.share import RecordState, SharePartition
@@ -21,7 +22,7 @@ from leaselog.testing.sim_world import Impossible, World
 from leaselog.wire.record_batch import iterate_headers
 from leaselog.wire.records import Record, read_records
 
-__all__ = ["Inspector", "compare_log", "key_of", "letters_of", "records_of"]
+__all__ = ["Inspector", "compare_log", "key_of", "letters_of", "records_of", "what_is_kept"]
 
 #: a batch may reach beyond the window's bound: as many records as one of a simulated producer's can have
 BATCH_RECORDS = 100
@@ -170,3 +171,19 @@ def compare_log(
                 raise Impossible(f"{record} was answered and is not in {topic}-{index}")
             if at is not None and offsets.get(record, at) != at:
                 raise Impossible(f"{record} was answered at {at} and is at {offsets[record]}")
+
+
+def what_is_kept(broker: Broker) -> dict[str, object]:
+    """All that a broker has read back from its disk: topics, records, the states of groups and share partitions."""
+    kept: dict[str, object] = {
+        "topics": sorted((topic.name, topic.topic_id) for topic in broker.cluster.topics())
+    }
+    for partition in broker.logs.partitions():
+        ends = (partition.log.start_offset, partition.log.high_watermark)
+        values = [] if is_internal(partition.name.topic) else list(records_of(partition))
+        kept[str(partition.name)] = (ends, values)
+    for owner in broker.share_coordinator._owners.made():
+        shard = owner._shard
+        kept[f"share state {owner.partition.name}"] = None if shard is None else shard.snapshots()
+    kept["groups"] = sorted(str(group) for group in broker.groups.listed())
+    return kept

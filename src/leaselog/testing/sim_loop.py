@@ -81,6 +81,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._kept_tasks: list[asyncio.Task[Any]] = []
         self._keep_at_most = KEEP_TASKS
         self._is_over = False
+        self._running_process: SimProcess | None = None
         self.steps = 0
         self.net: SimNet | None = None
         self.work_s: Callable[[], float] = lambda: 0.001
@@ -117,7 +118,7 @@ class SimLoop(asyncio.BaseEventLoop):
             raise Livelock(f"{self.steps} steps, and the clock is at {self._now_s:.3f} s")
         if handle._cancelled:
             return
-        process = handle._context.get(_PROCESS)  # type: ignore[attr-defined]
+        process = self._running_process = handle._context.get(_PROCESS)  # type: ignore[attr-defined]
         if process is None:
             handle._run()
         elif process.is_paused:
@@ -200,7 +201,9 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         if self._is_over:
             return
-        process = current_process()
+        process = self._running_process
+        if process is not None and not process.is_alive:
+            return  # it died of this
         failure = context.get("exception")
         said = f"{context.get('message')}: {failure!r}"
         self.complaints.append(("nobody" if process is None else process.name, said))

@@ -291,6 +291,10 @@ class SimNet:
         """Nothing gets from one host to the other, and nobody is told."""
         self._blocked.add(frozenset({one, other}))
 
+    @property
+    def is_blocked(self) -> bool:
+        return bool(self._blocked)
+
     def heal(self) -> None:
         """Every way is free, and what was on a blocked one is sent again."""
         self._blocked.clear()

@@ -11,7 +11,7 @@ import gc
 import logging
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from random import Random
 from typing import Any, TypeVar
 from uuid import UUID
@@ -25,7 +25,7 @@ from leaselog.testing.disk import PowerCut, SimDisk
 from leaselog.testing.sim_loop import SimLoop, SimProcess, current_process
 from leaselog.testing.sim_net import SimNet
 
-__all__ = ["ADDRESS", "Impossible", "SimMachine", "World"]
+__all__ = ["ADDRESS", "HOST", "Impossible", "SimMachine", "World"]
 
 T = TypeVar("T")
 
@@ -67,7 +67,12 @@ class SimMachine:
 
     def run(self, jobs: Sequence[SyncJob], done: Callable[[Outcomes], None]) -> None:
         """A sync takes its time, and what is written meanwhile may or may not be in it."""
-        self._world.loop.call_later(self._world.sync_s(), lambda: done(run_jobs(jobs)))
+        self._world.syncing.set()
+        self._world.loop.call_later(self._world.sync_s(), self._run, jobs, done)
+
+    def _run(self, jobs: Sequence[SyncJob], done: Callable[[Outcomes], None]) -> None:
+        self._world.syncing.clear()
+        done(run_jobs(jobs))
 
     def close(self) -> None:
         """A broker that stops has waited for its syncs."""
@@ -95,6 +100,8 @@ class World:
         self.settings = dict(settings)
         #: seconds a sync takes at most
         self.slowest_sync_s = 0.01
+        #: a sync is under way, and perhaps others
+        self.syncing = asyncio.Event()
         #: how far the broker's wall clock is off
         self.clock_is_off_ms = 0
         self.broker: Broker | None = None
@@ -176,7 +183,7 @@ class World:
     async def start(self) -> Broker:
         """A broker that accepts connections."""
         self.begin_start()
-        await self.until(self._started.is_set, "the broker starts", START_S)
+        await self.until(lambda: self.is_up, "the broker starts", START_S)
         assert self.broker is not None
         return self.broker
 
@@ -204,7 +211,11 @@ class World:
         started.set()
         while True:
             await asyncio.sleep(LOOK_S)
-            self.on_look(broker)
+            try:
+                self.on_look(broker)
+            except Impossible as seen:
+                self.impossible.append(str(seen))
+                return
 
     @property
     def is_up(self) -> bool:
@@ -234,8 +245,15 @@ class World:
         return await self.spawn(process, do())
 
     async def restart(self, *, gently: float = 0.0) -> None:
-        """Down in one way or another, and up again after a while; a start may be cut short by the next death."""
+        """Down in one way or another, and up again after a while; a start may be cut short by the next death.
+
+        Most often in the middle of a sync: what is promised too early shows there.
+        """
         chance = self.chance
+        if chance.random() < 0.6:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.syncing.wait(), 2.0)
+            await self.sleep(0.0, self.slowest_sync_s / 2)
         how = chance.random()
         if how < gently:
             await self.stop()
@@ -253,12 +271,17 @@ class World:
                 self.cut_power()
         await self.start()
 
-    async def stop(self) -> None:
-        """A stop in good order."""
+    async def stop(self) -> bool:
+        """A stop in good order; False if it died of it."""
         assert self.process is not None
         assert self.broker is not None
-        await self.spawn(self.process, self.broker.stop())
+        process, stopping = self.process, self.spawn(self.process, self.broker.stop())
+        await self.until(lambda: stopping.done() or not process.is_alive, "the broker stops", START_S)
+        if not process.is_alive:
+            return False
+        stopping.result()
         self.kill()
+        return True
 
     def _bury(self) -> SimProcess | None:
         process = self.process
