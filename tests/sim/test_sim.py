@@ -41,14 +41,13 @@ def test_one_seed_is_one_history_in_every_process() -> None:
     """Event for event, with their times; whatever strings hash to in the process, and whatever ran there before."""
     play(SCENARIOS["members"], 1)
     told = {play(SCENARIOS[name], 3).digest for name in ("crashes", "owners")}
-    for hash_seed in ("0", "1"):
-        for name in ("crashes", "owners"):
-            again = subprocess.run(
-                [sys.executable, str(HERE / "play.py"), name, "3"],
-                env={**os.environ, "PYTHONHASHSEED": hash_seed},
-                capture_output=True,
-                text=True,
-                check=True,
-                timeout=60,
-            )
-            assert any(f"digest='{digest}'" in again.stdout for digest in told), again.stdout
+    for name, hash_seed in (("crashes", "0"), ("owners", "1")):
+        again = subprocess.run(
+            [sys.executable, str(HERE / "play.py"), name, "3"],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=100,
+        )
+        assert any(f"digest='{digest}'" in again.stdout for digest in told), again.stdout

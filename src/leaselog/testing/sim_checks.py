@@ -8,6 +8,7 @@ their bounds, and that every answered produce lies in the log.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +44,7 @@ class Inspector:
     starts: dict[tuple[str, str, int], int] = field(default_factory=dict)
     #: how much was looked at, so that nobody is pleased with having looked at nothing
     windows_seen: int = 0
+    _starts_move: bool = False
 
     def begin(self, broker: Broker) -> None:
         """A broker is about to start."""
@@ -62,9 +64,15 @@ class Inspector:
                 found = self.archived.setdefault(ask.key.group_id, set())
                 found.update(Place(ask.key.partition, offset) for offset in range(batch.start, batch.end))
 
-    def forget_starts(self) -> None:
-        """Somebody sets offsets: starts may be anywhere."""
-        self.starts.clear()
+    @contextmanager
+    def starts_may_move(self) -> Iterator[None]:
+        """Somebody sets offsets: where starts were says nothing of where they are."""
+        self._starts_move = True
+        try:
+            yield
+        finally:
+            self._starts_move = False
+            self.starts.clear()
 
     def look(self, broker: Broker) -> None:
         for owner in list(broker.shares.owners()):
@@ -84,7 +92,7 @@ class Inspector:
             raise Impossible(f"{waiting} requests wait for {connections} connections")
 
     def _look_at_start(self, where: tuple[str, str, int], machine: SharePartition) -> None:
-        if machine.start < self.starts.get(where, 0):
+        if machine.start < self.starts.get(where, 0) and not self._starts_move:
             raise Impossible(f"{where}: the start was {self.starts[where]} and is {machine.start}")
         if machine.writes_in_flight == 0:  # what is not safe yet may be taken back by a crash
             self.starts[where] = machine.start

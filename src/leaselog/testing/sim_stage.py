@@ -102,6 +102,8 @@ class Stage:
         self._resets: dict[tuple[str, int], int] = {}
         #: of which nobody can say whether it was before the group began anew, or after
         self._unclear: dict[str, set[Place]] = {}
+        #: nobody can say whether they began anew, so none of their records has to be delivered
+        self._unclear_groups: set[str] = set()
         #: the topic keeps the last record of each key
         self.is_compacted = False
         #: by group: where its dead letters go
@@ -190,16 +192,25 @@ class Stage:
             self.consumers.append(consumer)
             consumer.start()
 
-    async def begin_anew(self, group: str, offsets: dict[int, int]) -> bool:
-        """An administrator sets a group's offsets; whether the broker agreed. History begins anew with it."""
+    async def begin_anew(self, group: str, offsets: dict[int, int], *, deletes: bool = False) -> bool:
+        """An administrator sets a group's offsets, or deletes it (and then ``offsets`` are where it begins again);
+        whether the broker agreed. History begins anew with it."""
         history = self.histories[group]
         mark = len(history)
         where = {TopicPartition(self.topic, i): offset for i, offset in offsets.items()}
         try:
-            await self.administer(lambda admin: admin.alter_share_group_offsets(group, where))
+            with self.inspector.starts_may_move():
+                if deletes:
+                    await self.administer(lambda admin: admin.delete_groups([group]))
+                else:
+                    await self.administer(lambda admin: admin.alter_share_group_offsets(group, where))
         except (ClientError, SomeFailed) as refused:
             self.world.note(f"admin: {refused!r}")
-            return False
+            if not deletes:
+                return False
+            # The state goes before the group does, as in Kafka: a member that joined in between keeps the group,
+            # and how far it had come is gone.
+            self._unclear_groups.add(group)
         racing = {
             Place(event.partition, event.offset)
             for event in history[mark:]
@@ -209,7 +220,6 @@ class Stage:
         history.clear()
         self._unclear.setdefault(group, set()).update(racing)
         self._resets |= {(group, i): offset for i, offset in offsets.items()}
-        self.inspector.forget_starts()
         return True
 
     # -- after ----------------------------------------------------------------------------------------------
@@ -288,6 +298,8 @@ class Stage:
         through: dict[int, int] | None,
         begins: dict[int, int] | None = None,
     ) -> None:
+        if group in self._unclear_groups:
+            through = None
         excused = self.inspector.archived.get(group, set()) | self._unclear.get(group, set())
         letters = self._dead_letters(group)
         rules = Rules(LIMIT, LOCK_MS, through, excused, begins or {}, letters)

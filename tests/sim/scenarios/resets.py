@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from leaselog.admin.outcome import SomeFailed
-from leaselog.client import ClientError
 from leaselog.testing.sim_stage import Stage, settings
 
 __all__ = ["play", "settings"]
@@ -39,19 +37,10 @@ async def _begin_anew(stage: Stage) -> None:
         found = broker.logs.partition(stage.topic, partition)
         assert found is not None
         offsets[partition] = chance.randint(0, found.log.high_watermark)
-    if chance.random() < 0.3:
-        await _delete_group(stage)
+    deletes = chance.random() < 0.3
+    if deletes:  # it begins again with the first record, as its config says, which outlives it
         offsets = dict.fromkeys(offsets, 0)
-    await stage.begin_anew("g", offsets)
-
-
-async def _delete_group(stage: Stage) -> None:
-    """What follows sets all offsets to the beginning, which is where a group that was deleted begins."""
-    try:
-        await stage.administer(lambda admin: admin.delete_groups(["g"]))
-    except (ClientError, SomeFailed) as refused:
-        stage.world.note(f"admin: {refused!r}")
-    await stage.set_group("g", share_auto_offset_reset="earliest")
+    await stage.begin_anew("g", offsets, deletes=deletes)
 
 
 def _start_again(stage: Stage) -> None:
