@@ -229,6 +229,7 @@ class Stage:
         world = self.world
         world.net.heal()
         world.net.loss, world.net.speed = 0.0, {}
+        world.net.latency_s, world.slowest_sync_s = (0.0002, 0.002), 0.01
         world.disk.fails = lambda operation, path: False
         world.disk.capacity_bytes = None
         if not world.is_up:
