@@ -2,7 +2,7 @@
 
 It takes a fifth of the time of our own, and is the only thing used of that package. Ours stays the judge: a batch that
 the parser refuses, or reads as something a log would not have written, is read once more by ``read_records``, which
-raises or reads on as if there were no other. So with and without it a batch is the same records (ADR 0011).
+raises or reads on as if there were no other. So with and without it a batch is the same records (ADR 0012).
 """
 
 from __future__ import annotations
