@@ -3,90 +3,44 @@
 from __future__ import annotations
 
 import json
-import time
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from interop.broker_process import BrokerProcess
+from interop.broker_process import CHECKOUT, BrokerProcess
 from interop.confluent_io import producer_of, wait_until
 from interop.conftest import BrokerFactory
+from interop.spark_query import DEADLINE_S, Query
 from leaselog.admin import Admin, NewTopic, ShareOffset
 from leaselog.model import TopicPartition
-from leaselog.spark.batch import BEGINNING, Batch
-from leaselog.spark.group_member import GroupMember
-from leaselog.spark.options import SourceOptions
-from leaselog.spark.queue_reader import QueueReader
-from leaselog.spark.range_reader import RangeReader, read_ranges
-from leaselog.spark.room import Room
-
-DEADLINE_S = 60.0
-
-
-class Query:
-    """What Spark does with a source, one batch at a time. Its ``checkpoint`` may go to another one."""
-
-    def __init__(
-        self, broker: BrokerProcess, topic: str, group: str, checkpoint: dict[str, Any] | None = None
-    ) -> None:
-        given = {
-            "kafka.bootstrap.servers": broker.address,
-            "kafka.share.group.id": group,
-            "subscribe": topic,
-            "startingOffsets": "earliest",
-            "maxRecordsPerBatch": "20",
-            "parallelism": "3",
-        }
-        self.options = SourceOptions.of(given)
-        self.queue = QueueReader(self.options, GroupMember(self.options), None, time.monotonic)
-        self.checkpoint = checkpoint or BEGINNING.to_offset()
-        self.rows: list[tuple[int, int]] = []
-
-    def look(self) -> dict[str, Any] | None:
-        """The next batch, as it stands in the offset log."""
-        end = self.queue.latest(self.checkpoint, Room.of(self.options, max_rows=20))
-        return None if end == self.checkpoint else json.loads(json.dumps(end))
-
-    def next_batch(self) -> dict[str, Any]:
-        deadline = time.monotonic() + DEADLINE_S
-        while (end := self.look()) is None:
-            assert time.monotonic() < deadline, "no batch"
-        return end
-
-    def carry_out(self, end: dict[str, Any]) -> None:
-        for share in self.queue.plan(self.checkpoint, end):
-            for batch in read_ranges(RangeReader(self.options.box.bootstrap_servers), share):
-                self.rows += zip(
-                    batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True
-                )
-        self.checkpoint = end
-
-    def step(self) -> None:
-        if (end := self.look()) is not None:
-            self.carry_out(end)
+from leaselog.spark.batch import Batch
 
 
 @contextmanager
-def query(*args: Any) -> Iterator[Query]:
-    made = Query(*args)
+def query(broker: BrokerProcess, *args: Any) -> Iterator[Query]:
+    made = Query(broker.address, *args)
     try:
         yield made
     finally:
         made.queue.stop()
 
 
-def make_topic(broker: BrokerProcess, topic: str, records: int) -> None:
+def make_topic(broker: BrokerProcess, topic: str, records: int, partitions: int = 2) -> None:
     with Admin(broker.address) as admin:
-        admin.create_topics([NewTopic(topic, partitions=2)])
+        admin.create_topics([NewTopic(topic, partitions=partitions)])
     producer = producer_of(broker)
     for number in range(records):
-        producer.produce(topic, b"%d" % number, partition=number % 2)
+        producer.produce(topic, b"%d" % number, partition=number % partitions)
     assert producer.flush(DEADLINE_S) == 0
 
 
 def is_done(broker: BrokerProcess, topic: str, group: str) -> bool:
-    places = [TopicPartition(topic, number) for number in range(2)]
     with Admin(broker.address) as admin:
+        (described,) = admin.describe_topics([topic]).values()
+        places = [TopicPartition(topic, info.partition) for info in described.partitions]
         found = admin.list_share_group_offsets({group: places})[group].values()
     return all(isinstance(offset, ShareOffset) and offset.lag == 0 for offset in found)
 
@@ -135,6 +89,42 @@ def test_a_query_that_comes_back_replays_its_batch_and_does_not_repeat_the_one_b
         work_until(lambda: is_done(broker, topic, group), last)
     assert Batch.from_offset(end).number == 2
     assert sorted(before.rows + last.rows) == everything(100)
+
+
+def test_a_driver_killed_before_the_broker_knew_of_its_last_batch_does_not_repeat_it(
+    broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    """Apache Kafka takes back the delivery with the connection: by its count the record comes for the first time."""
+    topic, group = fresh("topic"), fresh("group")
+    make_topic(broker, topic, 60, partitions=1)
+    command = [sys.executable, "-m", "interop.spark_query", broker.address, topic, group]
+    environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "tests")}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as killed:
+        try:
+            assert killed.stdout is not None
+            left = json.loads(killed.stdout.readline())
+        finally:
+            killed.kill()
+    before = [tuple(row) for row in left["rows"]]
+    assert len(before) == 20
+    with query(broker, topic, group, left["checkpoint"]) as after:
+        work_until(lambda: is_done(broker, topic, group), after)
+    assert sorted(before + after.rows) == [(0, number) for number in range(60)]
+
+
+def test_a_group_that_was_set_back_while_its_driver_was_down_is_processed_again(
+    broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    topic, group = fresh("topic"), fresh("group")
+    make_topic(broker, topic, 20, partitions=1)
+    with query(broker, topic, group) as before:
+        before.carry_out(before.next_batch())
+        work_until(lambda: is_done(broker, topic, group), before)
+    with Admin(broker.address) as admin:
+        admin.alter_share_group_offsets(group, {TopicPartition(topic, 0): 0})
+    with query(broker, topic, group, before.checkpoint) as after:
+        work_until(lambda: is_done(broker, topic, group), after)
+    assert after.rows == [(0, number) for number in range(20)]
 
 
 def test_two_queries_of_one_group_share_its_records(

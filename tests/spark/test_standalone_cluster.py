@@ -75,4 +75,4 @@ def test_killed_workers_tasks_run_twice_and_killed_executors_lose_and_double_not
 def test_a_driver_of_a_cluster_that_is_killed_ten_times_loses_and_doubles_nothing(
     cluster: StandaloneCluster, queue: Callable[..., Queue], tmp_path: Path
 ) -> None:
-    lives(queue(0, partitions=2), Plan({}, str(tmp_path / "query"), cluster.master, row_s=0.002), kills=10)
+    lives(queue(0, partitions=2), Plan({}, str(tmp_path / "query"), cluster.master, row_s=0.01), kills=10)

@@ -49,6 +49,7 @@ class FakeMember:
         self.ends: dict[TopicPartition, int] = {}
         self.coming: dict[TopicPartition, Progress] = {}
         self.ended: set[str] = set()
+        self.state_epoch: int | None = None
         self.is_closed = False
 
     def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition:
@@ -59,6 +60,10 @@ class FakeMember:
         ranges = runs_of(self.fetches.pop(0))
         assert count(ranges) <= records
         return Acquisition([Lent(f"lease {len(self.asked)}", ranges)], count(ranges) * 100)
+
+    def epochs(self, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
+        assert self.asked, "only a member can rely on them"
+        return {} if self.state_epoch is None else dict.fromkeys(places, self.state_epoch)
 
     def has_ended(self, lease: Any) -> bool:
         return lease in self.ended
@@ -219,6 +224,32 @@ def test_a_replayed_batch_is_acquired_again_before_it_runs_and_accepted_when_it_
     assert member.told() == {ACCEPT: (run(0, 10, 2),)}
     queue.over(two)
     assert member.told() == {ACCEPT: (run(0, 30, 2),)}
+
+
+@pytest.mark.parametrize(
+    ("epoch_before", "epoch_now", "is_done"),
+    [(7, 7, True), (7, 8, False), (None, 7, False), (7, None, False)],
+)
+def test_a_delivery_that_was_not_counted_is_told_from_a_group_that_was_set_back_by_the_epoch_of_its_state(
+    epoch_before: int | None, epoch_now: int | None, is_done: bool
+) -> None:
+    first = FakeMember()
+    first.state_epoch = epoch_before
+    first.fetches = [[run(0, 10)]]
+    one = latest(reader(first), BEGIN)
+
+    member = (
+        FakeMember()
+    )  # the driver was killed when Spark had committed the batch, and before the broker knew
+    member.state_epoch = epoch_now
+    member.fetches = [[run(0, 10), run(10, 20)]]
+    two = latest(reader(member), one)
+    if is_done:
+        assert Batch.from_offset(two).ranges == (run(10, 20),)
+        assert member.told() == {ACCEPT: (run(0, 10),)}
+    else:
+        assert Batch.from_offset(two).ranges == (run(0, 20),)
+        assert member.settled == []
 
 
 def test_what_others_have_got_of_a_replayed_batch_is_read_all_the_same_and_not_waited_for() -> None:

@@ -7,13 +7,16 @@ records of the topic's log, whoever holds them by then.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from leaselog.model import TopicPartition
 from leaselog.spark import runs
 from leaselog.spark.runs import Runs
 
-__all__ = ["BEGINNING", "Batch"]
+__all__ = ["BEGINNING", "Batch", "Epochs"]
+
+Epochs = Mapping[TopicPartition, int]
 
 VERSION = 1
 
@@ -24,9 +27,14 @@ class Batch:
     number: int
     #: with delivery counts
     ranges: Runs
+    #: of the group's state in their partitions, as far as they are known
+    epochs: Epochs = field(default_factory=dict)
 
     def to_offset(self) -> dict[str, Any]:
-        return {"version": VERSION, "batch": self.number, "ranges": runs.to_json(self.ranges)}
+        offset = {"version": VERSION, "batch": self.number, "ranges": runs.to_json(self.ranges)}
+        if self.epochs:
+            offset["epochs"] = _epochs_to_json(self.epochs)
+        return offset
 
     @classmethod
     def from_offset(cls, offset: Mapping[str, Any]) -> Batch:
@@ -40,7 +48,25 @@ class Batch:
         number = offset.get("batch")
         if not isinstance(number, int) or number < 0:
             raise ValueError(f"batch {number!r} in the checkpoint: expected a number")
-        return cls(number, runs.from_json(offset.get("ranges")))
+        return cls(number, runs.from_json(offset.get("ranges")), _epochs_from_json(offset.get("epochs", {})))
+
+
+def _epochs_to_json(epochs: Epochs) -> dict[str, dict[str, int]]:
+    places = dict[str, dict[str, int]]()
+    for where, epoch in sorted(epochs.items()):
+        places.setdefault(where.topic, {})[str(where.partition)] = epoch
+    return places
+
+
+def _epochs_from_json(places: Any) -> dict[TopicPartition, int]:
+    try:
+        return {
+            TopicPartition(topic, int(partition)): int(epoch)
+            for topic, partitions in places.items()
+            for partition, epoch in partitions.items()
+        }
+    except (AttributeError, TypeError, ValueError) as bad:
+        raise ValueError(f"not epochs of partitions: {places!r:.200}") from bad
 
 
 BEGINNING = Batch(0, ())

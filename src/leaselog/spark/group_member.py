@@ -27,6 +27,7 @@ from leaselog.spark.ledger import Lent, Settlement
 from leaselog.spark.options import SourceOptions
 from leaselog.spark.queue_reader import Acquisition, Progress, Settled
 from leaselog.spark.runs import Run, runs_of
+from leaselog.spark.state_epochs import state_epochs
 
 __all__ = ["GroupMember"]
 
@@ -81,6 +82,13 @@ class GroupMember:
     def has_ended(self, lease: Lease) -> bool:
         """Whether what was lent is on its way to somebody else."""
         return self._consumer is None or self._consumer.has_ended(lease)
+
+    def epochs(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Of the group's state, where they are to be had."""
+        return self._thread.run(self._epochs(places))
+
+    async def _epochs(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return await state_epochs(self._shared_cluster(), self._options.box.group_id, places)
 
     def log_ends(self) -> dict[TopicPartition, int]:
         return self._thread.run(self._log_ends())

@@ -7,17 +7,18 @@ it is settled on the spot and no batch sees it a second time.
 
 Somebody may have set the group back on purpose; then a finished record that comes is new. A group that has members
 cannot be set back, so within a process there is no doubt. What an earlier process finished is told apart by the count
-of deliveries, which is higher when a record comes again. (Apache Kafka 4.2 takes a delivery back when its session
-ends: there such a record is processed once more.)
+of deliveries, which is higher when a record comes again. Apache Kafka takes a delivery back when its connection is
+lost; there it takes the epoch of the group's state to dispel the doubt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from leaselog.client import AcknowledgeType
+from leaselog.model import TopicPartition
 from leaselog.spark.outcomes import Decision
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, subtract
 
@@ -94,7 +95,7 @@ class Ledger(Generic[L]):
     def decide(self, decision: Decision, *, is_of_before: bool = False) -> list[Settlement[L]]:
         """A batch is over. Whatever of it is held is to be settled; of the rest, what was done stays known.
 
-        ``is_of_before``: an earlier process carried it out, and the group may have been set back since.
+        ``is_of_before``: an earlier process carried it out, and the group may have been set back since. See `trust`.
         """
         settlements: list[Settlement[L]] = []
         for outcome, ranges in (
@@ -111,6 +112,16 @@ class Ledger(Generic[L]):
                     known = tuple(sorted(youngest))
                 self._decided[outcome] = known
         return settlements
+
+    def trust(self, places: Container[TopicPartition]) -> None:
+        """In these partitions nobody has set the group back since an earlier process was at work."""
+        for outcome, decided in self._decided.items():
+            self._decided[outcome] = tuple(
+                run._replace(value=run.value - 1)
+                if TopicPartition(run.topic, run.partition) in places
+                else run
+                for run in decided
+            )
 
     def _take_held(self, ranges: Runs) -> list[Lent[L]]:
         left: list[Lent[L]] = []

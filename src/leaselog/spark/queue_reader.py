@@ -14,13 +14,13 @@ What Spark tells it, and what follows:
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from leaselog.client import AcknowledgeType, ClientError
 from leaselog.model import TopicPartition
-from leaselog.spark.batch import BEGINNING, Batch
+from leaselog.spark.batch import BEGINNING, Batch, Epochs
 from leaselog.spark.ledger import Ledger, Lent, Settlement
 from leaselog.spark.options import Acknowledge, SourceOptions
 from leaselog.spark.outcome_box import Report
@@ -86,6 +86,7 @@ class Member(Protocol):
 
     def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition: ...
     def has_ended(self, lease: Any) -> bool: ...
+    def epochs(self, places: Iterable[TopicPartition]) -> Epochs: ...
     def settle(self, settlements: Sequence[Settlement[Any]]) -> Sequence[Settled]: ...
     def log_ends(self) -> Mapping[TopicPartition, int]: ...
     def progress(self) -> Mapping[TopicPartition, Progress]: ...
@@ -116,6 +117,10 @@ class QueueReader:
         self._target: Runs | None = None
         self._used_reports: list[Report] = []
         self._has_joined = False
+        #: of the group's state, since this process is a member: it cannot change before it leaves
+        self._epochs = dict[TopicPartition, int]()
+        #: as an earlier process had them; None once it is known what became of them
+        self._epochs_before: Epochs | None = None
 
     # what Spark asks
 
@@ -128,7 +133,7 @@ class QueueReader:
         ranges = self._acquire(room)
         if not ranges:
             return start
-        self._planned = Batch(batch.number + 1, ranges)
+        self._planned = Batch(batch.number + 1, ranges, self._epochs_of(ranges))
         return self._planned.to_offset()
 
     def plan(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Runs]:
@@ -172,6 +177,8 @@ class QueueReader:
         is_ours = batch.number == self._planned.number
         decision = self._decide(batch, is_ours)
         self._over_number = batch.number
+        if not is_ours:
+            self._epochs_before = batch.epochs
         self._settle(self._ledger.decide(decision, is_of_before=not is_ours))
 
     def _decide(self, batch: Batch, is_ours: bool) -> Decision:
@@ -262,9 +269,25 @@ class QueueReader:
     def _lend(self, wait_s: float, records: int, size_bytes: int) -> tuple[Acquisition, Runs]:
         """What came, and what of it is new. What has its outcome already is settled."""
         got = self._member.acquire(wait_s, records, size_bytes)
+        if got.lent and self._epochs_before is not None:
+            self._dispel_doubts(self._epochs_before)
+            self._epochs_before = None
         new, settlements = self._ledger.lend(got.lent)
         self._settle(settlements)
         return got, new
+
+    def _dispel_doubts(self, before: Epochs) -> None:
+        """Now, as a member: before that the group might be set back between the look and the join."""
+        now = self._known_epochs(before)
+        self._ledger.trust({where for where, epoch in before.items() if now.get(where) == epoch})
+
+    def _epochs_of(self, ranges: Runs) -> Epochs:
+        return self._known_epochs({TopicPartition(run.topic, run.partition) for run in ranges})
+
+    def _known_epochs(self, places: Collection[TopicPartition]) -> Epochs:
+        if missing := sorted(set(places) - self._epochs.keys()):
+            self._epochs.update(self._member.epochs(missing))
+        return {where: self._epochs[where] for where in sorted(places) if where in self._epochs}
 
     def _take_back(self, ranges: Runs) -> None:
         """Hold again what an earlier process held, as far as nobody else does. What else comes waits for its batch."""
