@@ -450,3 +450,21 @@ def test_a_pattern_finds_topics_that_come_later_and_no_internal_ones() -> None:
             assert {where.topic for where in consumer.assignment} == {"t", "ut"}
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("turns", range(6))
+def test_closing_ends_though_something_changes_at_that_very_moment(turns: int) -> None:
+    """A task that is cancelled just as what it waits for happens must not take that for a reason to go on."""
+    cluster = ScriptedCluster(committed=50)
+
+    async def main() -> None:
+        consumer = consumer_of(cluster)
+        await poll_until(consumer, lambda: consumer.assignment == {WHERE})
+        consumer._change()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        closing = asyncio.create_task(consumer.close())
+        done, _ = await asyncio.wait([closing], timeout=10)
+        assert done, "still closing"
+
+    asyncio.run(main())

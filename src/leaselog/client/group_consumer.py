@@ -112,7 +112,8 @@ class GroupConsumer:
         if self._done:
             return await self._fetcher.poll(timeout_ms)
         with suppress(TimeoutError):
-            await asyncio.wait_for(changed.wait(), timeout_ms / 1000)
+            async with asyncio.timeout(timeout_ms / 1000):
+                await changed.wait()
         return []
 
     def done(self, where: TopicPartition, end: int) -> None:
@@ -355,8 +356,10 @@ class GroupConsumer:
 
 async def _wait(changed: asyncio.Event, until_ms: int | None) -> None:
     limit_s = None if until_ms is None else max(0, until_ms - _now_ms()) / 1000
+    # Not `wait_for`: until Python 3.12 it forgets a cancellation that comes together with what it waits for.
     with suppress(TimeoutError):
-        await asyncio.wait_for(changed.wait(), limit_s)
+        async with asyncio.timeout(limit_s):
+            await changed.wait()
 
 
 def _partition_counts(found: Topology, topics: Mapping[str, int] | tuple[str, ...]) -> dict[str, int]:
