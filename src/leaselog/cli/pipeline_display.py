@@ -96,6 +96,7 @@ class _Lines:
     def __init__(self, orders: int) -> None:
         self._orders = orders
         self._shown = self._began = time.monotonic()
+        self._count = 0
 
     def open(self) -> None:
         """Nothing to see yet."""
@@ -107,15 +108,18 @@ class _Lines:
         self._say(what)
 
     def produced(self, count: int) -> None:
-        if self._is_time():
+        if self._is_news(count):
             self._say(progress_line("produced", count, self._orders, time.monotonic() - self._began))
 
     def done(self, count: int, batches: int, deliveries: int) -> None:
-        if self._is_time():
+        if self._is_news(count):
             self._say(f"done: {count:,} of {self._orders:,}, {_note(batches, deliveries, count)}")
 
-    def _is_time(self) -> bool:
-        return time.monotonic() - self._shown >= _PLAIN_INTERVAL_S
+    def _is_news(self, count: int) -> bool:
+        if count == self._count or time.monotonic() - self._shown < _PLAIN_INTERVAL_S:
+            return False
+        self._count = count
+        return True
 
     def _say(self, text: str) -> None:
         self._shown = time.monotonic()
@@ -123,4 +127,4 @@ class _Lines:
 
 
 def _note(batches: int, deliveries: int, done: int) -> str:
-    return f"{batches} batches, {max(0, deliveries - done):,} deliveries to be tried again"
+    return f"{batches} batches, {max(0, deliveries - done):,} deliveries were not the last"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 __all__ = ["CannotRun", "SparkFailed", "spark_session", "tail"]
 
@@ -51,9 +51,6 @@ def spark_session(name: str, master: str, log: Path, settings: Mapping[str, str]
     """
     try:
         import pyspark
-        from py4j.protocol import Py4JError
-        from pyspark.errors import PySparkException
-        from pyspark.java_gateway import launch_gateway
         from pyspark.sql import SparkSession
     except ImportError:
         raise CannotRun("pyspark is not installed: pip install 'leaselog[spark]'") from None
@@ -69,21 +66,47 @@ def spark_session(name: str, master: str, log: Path, settings: Mapping[str, str]
             os.environ.setdefault(variable, value)
     for key, value in {**own, **local, **settings}.items():
         conf.set(key, value)
-    with log.open("ab") as out, _python_side_quiet(out.name):
-        # It is the gateway's process that writes, and whatever it starts.
-        gateway = launch_gateway(conf, {"stdout": out, "stderr": out, "start_new_session": True})
+    with (
+        log.open("ab") as out,
+        _python_side_quiet(out.name),
+        _in_a_line(),
+        _gateway(conf, out) as gateway,
+        _in_a_line(),  # once more, since what fails in the JVM can be asked for its words only as long as that lives
+    ):
         spark = SparkSession(pyspark.SparkContext(conf=conf, gateway=gateway))
         try:
             leaselog.spark.register(spark)
             yield spark
-        except (PySparkException, Py4JError) as failed:
-            raise SparkFailed(_first_line(str(failed))) from None  # it has no words without its JVM
         finally:
             spark.stop()
-            gateway.shutdown()
-            gateway.proc.stdin.close()  # how it learns that nobody needs it any more
-            gateway.proc.wait()
-            pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
+
+
+@contextmanager
+def _gateway(conf: Any, out: IO[bytes]) -> Iterator[Any]:
+    """The JVM, and the way to it. It and whatever it starts writes to ``out``."""
+    from pyspark import SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    # Ctrl-C is for us alone: we end the JVM.
+    gateway = launch_gateway(conf, {"stdout": out, "stderr": out, "start_new_session": True})
+    try:
+        yield gateway
+    finally:
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # how it learns that nobody needs it any more
+        gateway.proc.wait()
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+@contextmanager
+def _in_a_line() -> Iterator[None]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as failed:
+        raise SparkFailed(_first_line(str(failed))) from None
 
 
 @contextmanager
