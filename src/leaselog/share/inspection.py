@@ -33,8 +33,6 @@ class Inspection:
     first_unfinished: int
     available: int
     acquired: int
-    #: on their way to the dead-letter topic
-    archiving: int
     #: finished, but with unfinished ones before them
     done_ahead: int
     #: what counts against the bound on the window
@@ -72,7 +70,6 @@ def inspect(partition: SharePartition) -> Inspection:
         first_unfinished,
         counts[RecordState.AVAILABLE],
         counts[RecordState.ACQUIRED],
-        counts[RecordState.ARCHIVING],
         counts[RecordState.ACKNOWLEDGED] + counts[RecordState.ARCHIVED],
         partition.end - partition.start - hole_count,
         partition.limits.max_record_locks,

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from leaselog.testing.disk import PowerCut
+
 if TYPE_CHECKING:
     from leaselog.testing.sim_net import SimNet
 
@@ -205,6 +207,8 @@ class SimLoop(asyncio.BaseEventLoop):
         if process is not None and not process.is_alive:
             return  # it died of this
         failure = context.get("exception")
+        if isinstance(failure, PowerCut):
+            return  # the machine died in the middle of the callback
         said = f"{context.get('message')}: {failure!r}"
         self.complaints.append(("nobody" if process is None else process.name, said))
 
