@@ -7,8 +7,9 @@ it is settled on the spot and no batch sees it a second time.
 
 Somebody may have set the group back on purpose; then a finished record that comes is new. A group that has members
 cannot be set back, so within a process there is no doubt. What an earlier process finished is told apart by the count
-of deliveries, which is higher when a record comes again. Apache Kafka takes a delivery back when its connection is
-lost; there it takes the epoch of the group's state to dispel the doubt.
+of deliveries, which is higher when a record comes again. But a broker that was killed remembers no delivery that had no
+outcome, and Apache Kafka 4.2 takes one back that ends with its connection; then it takes the epoch of the group's state
+to dispel the doubt.
 """
 
 from __future__ import annotations
