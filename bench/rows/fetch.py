@@ -11,7 +11,7 @@ from bench.frame import Case, Measured, Metric, Row
 from bench.stage import Stage
 
 RECORDS = {100: 1_000_000, 1024: 300_000}
-QUICK_RECORDS = {100: 20_000, 1024: 10_000}
+QUICK_RECORDS = {100: 100_000, 1024: 50_000}
 
 
 def measure(stage: Stage, case: Case) -> Measured:
