@@ -14,7 +14,8 @@ __all__ = ["Jobs", "do_jobs", "topic_of_jobs", "wait_for"]
 #: nobody does more in a second on two cores; a topic that runs dry is an error, not a slow broker
 MOST_JOBS_S = 6_000
 RAMP_S = 6
-WARM_S, SECONDS = (5, 10), (1, 3)
+#: seconds of warm-up, and those that count: of a whole run, and of a quick one
+FULL, QUICK = (5, 10), (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,17 @@ class Jobs:
 
 
 def topic_of_jobs(stage: Stage) -> tuple[str, int]:
-    """One partition of small records, and how many: each a batch, as jobs come one by one."""
-    topic, count = stage.topic(), stage.size(MOST_JOBS_S * (sum(WARM_S) + RAMP_S), 20_000)
-    fill(
-        stage.address, topic, (b"job %d" % n for n in range(count)), acks=1, linger_ms=0, batch_num_messages=1
-    )
-    return topic, count
+    """One partition of small records, and how many: each a batch, as jobs come one by one. Every case's own group
+    begins with the first."""
+    count = stage.size(MOST_JOBS_S * (sum(FULL) + RAMP_S), 12_000)
+
+    def filled() -> str:
+        topic = stage.topic()
+        jobs = (b"job %d" % number for number in range(count))
+        fill(stage.address, topic, jobs, acks=1, linger_ms=0, batch_num_messages=1)
+        return topic
+
+    return stage.once("jobs", filled), count
 
 
 def do_jobs(
@@ -45,7 +51,7 @@ def do_jobs(
 ) -> Jobs:
     """By a group of its own, from the first record; the broker's processor is that of the seconds that count."""
     group = stage.group(topic)
-    warm_s, seconds = stage.size(WARM_S, SECONDS)
+    warm_s, seconds = stage.size(FULL, QUICK)
     args = (stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every)
     with stage.java.running("bench.Jobs", *args) as said:
         wait_for(said, "BEGIN")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,6 +33,7 @@ class Stage:
     java: JavaClients
     home: Path
     is_quick: bool = False
+    _made: dict[str, str] = field(default_factory=dict)
     _names: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
@@ -50,6 +51,12 @@ class Stage:
         name = self.fresh("topic")
         make_topic(self.address, name, partitions)
         return name
+
+    def once(self, what: str, make: Callable[[], str]) -> str:
+        """The topic that all cases of the row read from; made by the first."""
+        if what not in self._made:
+            self._made[what] = make()
+        return self._made[what]
 
     def group(self, topic: str, partitions: int = 1, **wishes: str) -> str:
         """One that has no members and begins with the topic's first record; underscores in ``wishes`` stand for dots.

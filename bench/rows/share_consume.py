@@ -16,10 +16,15 @@ def measure(stage: Stage, case: Case) -> Measured:
     partitions, consumers = case.values["partitions"], case.values["consumers"]
     by = _librdkafka if case.values["client"] == "librdkafka" else _java
     # the Java tool's clock runs from its start, so the part that is not about records has to be small
-    count = stage.size(600_000 if by is _java else 300_000, 40_000)
-    topic = stage.topic(partitions)
+    count = stage.size(600_000, 40_000)
+
+    def filled() -> str:
+        made = stage.topic(partitions)
+        batches.produce(stage.address, made, RECORD_BYTES, count)
+        return made
+
+    topic = stage.once(f"{partitions} partitions", filled)
     group = stage.group(topic, partitions)
-    batches.produce(stage.address, topic, RECORD_BYTES, count)
     rate, broker_s = by(stage, topic, group, consumers, count)
     return Measured({"records/s": rate, "MB/s": rate * RECORD_BYTES / 1e6}, count, broker_s)
 
