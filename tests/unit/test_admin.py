@@ -23,8 +23,8 @@ from leaselog.admin import (
     ShareOffset,
     SomeFailed,
 )
-from leaselog.admin.loop_thread import LoopThread
 from leaselog.client import EARLIEST, LATEST, BrokerError, ConnectionLost, Unreachable, kafka_errors
+from leaselog.client.loop_thread import LoopThread
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.codec import encode
 from leaselog.wire.messages import describe_groups as classic

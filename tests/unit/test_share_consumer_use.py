@@ -13,7 +13,7 @@ from share_cluster_model import TOPIC, ModelCluster
 from share_flavours import EXPLICIT, ModelDoor
 
 from leaselog.client import AcknowledgeType, AsyncShareConsumer, ConcurrentAccess, ShareConsumer, WakeupError
-from leaselog.client.share.blocking import _Crossing
+from leaselog.client.loop_thread import _Crossing
 from leaselog.wire.messages.share_fetch import ShareFetchRequest
 from leaselog.wire.schema import Message
 

@@ -8,13 +8,13 @@ from types import TracebackType
 from leaselog.admin.async_admin import AsyncAdmin
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
-from leaselog.admin.loop_thread import LoopThread
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
 from leaselog.client import BrokerError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.client.loop_thread import LoopThread
 from leaselog.model import TopicPartition
 
 __all__ = ["Admin"]

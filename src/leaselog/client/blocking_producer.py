@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 
 from leaselog.client.async_producer import CLOSE_TIMEOUT_S
 from leaselog.client.cluster import Cluster
 from leaselog.client.errors import ConnectionLost, RequestTimedOut
+from leaselog.client.loop_thread import LoopThread
 from leaselog.client.producer import BatchProducer, Delivered
 from leaselog.client.producer_config import ProducerConfig
 from leaselog.client.receipts import Receipt, settle
@@ -31,7 +32,7 @@ V = TypeVar("V")
 
 #: records handed over that the loop has not taken yet
 QUEUE_RECORDS = 10_000
-_JOIN_TIMEOUT_S = 5.0
+_STOP_TIMEOUT_S = 5.0
 #: the arguments of `BatchProducer.send`
 _Handed = tuple[str, bytes | None, bytes | None, Sequence[RecordHeader], int | None, int | None, Receipt]
 
@@ -84,8 +85,9 @@ class Producer(Generic[K, V]):
         self._changed = threading.Condition()
         self._handed = deque[_Handed]()
         self._open = set[Receipt]()
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
+        #: done when everything was let go of
+        self._served: Future[None] | None = None
         self._stopping: asyncio.Event | None = None
         self._arrived: asyncio.Event | None = None
         self._is_told = False
@@ -135,21 +137,24 @@ class Producer(Generic[K, V]):
             if self._is_told:
                 return receipt
             self._is_told = True
-        self._tell_loop(self._arrive)
+            thread = self._thread
+        assert thread is not None
+        thread.tell(self._arrive)
         return receipt
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until every record handed over so far is delivered or given up; whether that came in time."""
         with self._changed:
             waiting = set(self._open)
-            if self._loop is None or not waiting:
+            if self._thread is None or not waiting:
                 return True
-        self._tell_loop(self._hurry)
+            thread = self._thread
+        thread.tell(self._hurry)
         try:
             with self._changed:
                 return self._changed.wait_for(lambda: self._open.isdisjoint(waiting), timeout)
         finally:
-            self._tell_loop(self._relax)
+            thread.tell(self._relax)
 
     def close(self, timeout: float = CLOSE_TIMEOUT_S) -> None:
         """Deliver what was handed over, for ``timeout`` seconds at most, and let go of everything."""
@@ -161,9 +166,10 @@ class Producer(Generic[K, V]):
         finally:
             with self._changed:
                 self._closed = True
-            if self._thread is not None:
-                self._tell_loop(self._stop)
-                self._thread.join(_JOIN_TIMEOUT_S)
+            if self._thread is not None and self._served is not None:
+                self._thread.tell(self._stop)
+                wait([self._served], _STOP_TIMEOUT_S)
+                self._thread.close()
 
     def _wait_room(self) -> None:
         limit_s = self.config.settings.max_block_ms / 1000
@@ -174,23 +180,11 @@ class Producer(Generic[K, V]):
         if self._closed:
             raise RuntimeError("This producer has already been closed.")
         if self._thread is None:
-            self._loop = asyncio.new_event_loop()
             self._stopping, self._arrived = asyncio.Event(), asyncio.Event()
-            self._thread = threading.Thread(
-                target=self._run, args=(self._loop,), name="leaselog-producer", daemon=True
-            )
-            self._thread.start()
-
-    def _tell_loop(self, call: Callable[[], Any]) -> None:
-        assert self._loop is not None
-        with suppress(RuntimeError):  # closed meanwhile: there is nobody to tell
-            self._loop.call_soon_threadsafe(call)
+            self._thread = LoopThread("leaselog-producer")
+            self._served = self._thread.start(self._serve())
 
     # in the loop's thread
-
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(self._serve())
 
     def _arrive(self) -> None:
         assert self._arrived is not None

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leaselog.admin import AsyncAdmin, Resource, ResourceType, ShareOffset
-from leaselog.admin.loop_thread import LoopThread
 from leaselog.client import (
     LATEST,
     AsyncRangeConsumer,
@@ -22,6 +21,7 @@ from leaselog.client import (
     LentRanges,
     list_offsets,
 )
+from leaselog.client.loop_thread import LoopThread
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.ledger import Lent, Settlement
 from leaselog.spark.options import SourceOptions

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from leaselog.admin.loop_thread import LoopThread
 from leaselog.client import BatchProducer, ClientError, Cluster, ConfigError, Delivered
+from leaselog.client.loop_thread import LoopThread
 from leaselog.spark.topic_options import TopicWriteOptions
 
 __all__ = ["NotWritten", "check_columns", "write_rows"]

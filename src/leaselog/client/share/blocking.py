@@ -10,12 +10,13 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
 from uuid import UUID
 
+from leaselog.client.loop_thread import LoopThread
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.async_consumer import (
     CLOSE_TIMEOUT_S,
@@ -38,8 +39,8 @@ K = TypeVar("K")
 V = TypeVar("V")
 T = TypeVar("T")
 
-#: for the loop's thread to end once everything in it has
-_JOIN_TIMEOUT_S = 5.0
+#: for what an interruption has cancelled
+_GRACE_S = 5.0
 
 _log = logging.getLogger("leaselog.client.share")
 
@@ -97,8 +98,7 @@ class ShareConsumer(Generic[K, V]):
     def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
         self._consumer = _Driven(config, **more)
         self._acknowledge = self._consumer.core.acknowledge
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._thread: LoopThread | None = None
         self._in_use = threading.Lock()
         self._user = ""
         self._in_callback = False
@@ -324,7 +324,8 @@ class ShareConsumer(Generic[K, V]):
                 self._tell_completed()
             finally:
                 self._closed = True
-                self._end_loop()
+                if self._thread is not None:
+                    self._thread.close()
 
     # crossing over
 
@@ -356,19 +357,12 @@ class ShareConsumer(Generic[K, V]):
         keep: Callable[[T], None] | None = None,
         *,
         interrupt: Callable[[], None] | None = None,
-        grace_s: float = _JOIN_TIMEOUT_S,
+        grace_s: float = _GRACE_S,
     ) -> T:
         """The result of ``work``, done in the loop's thread. An interrupted wait ends the work before it goes on."""
-        loop = self._begin_loop()
-        crossing = _Crossing(work)
-        loop.call_soon_threadsafe(crossing.begin)
-        try:
-            return crossing.wait()
-        except BaseException as raised:
-            if not crossing.has_raised(raised):  # it is us who are interrupted, perhaps a moment too late
-                loop.call_soon_threadsafe(interrupt or crossing.cancel)
-                crossing.see_off(keep, grace_s)
-            raise
+        if self._thread is None:
+            self._thread = LoopThread("leaselog-share")
+        return self._thread.run(work, keep, interrupt=interrupt, grace_s=grace_s)
 
     def _tell_completed(self) -> None:
         completed = self._consumer.core.take_completed()
@@ -383,63 +377,3 @@ class ShareConsumer(Generic[K, V]):
                     _log.exception("the acknowledgement commit callback raised")
         finally:
             self._in_callback = False
-
-    def _begin_loop(self) -> asyncio.AbstractEventLoop:
-        if self._loop is None:
-            self._loop = asyncio.new_event_loop()
-            self._thread = threading.Thread(target=self._loop.run_forever, name="leaselog-share", daemon=True)
-            self._thread.start()
-        return self._loop
-
-    def _end_loop(self) -> None:
-        if self._loop is not None and self._thread is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join(_JOIN_TIMEOUT_S)
-            self._loop.close()
-
-
-class _Crossing(Generic[T]):
-    """A coroutine's way into the loop's thread, and its result's way back."""
-
-    def __init__(self, work: Coroutine[Any, Any, T]) -> None:
-        self._work = work
-        self._task: asyncio.Task[T] | None = None
-        self.result: Future[T] = Future()
-
-    def begin(self) -> None:
-        self._task = asyncio.get_running_loop().create_task(self._work)
-        self._task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[T]) -> None:
-        if task.cancelled():
-            self.result.cancel()
-            self.result.set_running_or_notify_cancel()
-        elif (failed := task.exception()) is not None:
-            self.result.set_exception(failed)
-        else:
-            self.result.set_result(task.result())
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-
-    def wait(self) -> T:
-        return self.result.result()
-
-    def has_raised(self, error: BaseException) -> bool:
-        """Whether this is how the work ended."""
-        if not self.result.done():
-            return False
-        if self.result.cancelled():
-            return isinstance(error, CancelledError)
-        return self.result.exception() is error
-
-    def see_off(self, keep: Callable[[T], None] | None, grace_s: float) -> None:
-        """Wait for the end; a result that came nevertheless is kept for the next one who asks."""
-        try:
-            result = self.result.result(grace_s)
-        except BaseException as gone:  # noqa: BLE001 - the interruption that brought us here is raised instead
-            _log.debug("interrupted: %r", gone)
-        else:
-            if keep is not None:
-                keep(result)
