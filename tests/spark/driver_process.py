@@ -16,7 +16,7 @@ from interop.confluent_io import wait_until
 from spark.driver import Plan
 from spark.faults import children_of
 
-START_S, END_S = 120, 180
+START_S, END_S = 120, 300
 LOG_TAIL_BYTES = 6_000
 
 #: partition and offset

@@ -17,7 +17,7 @@ import pytest
 from interop.confluent_io import wait_until
 from spark.driver import Plan
 from spark.driver_process import DriverProcess, attempts, in_sink
-from spark.queries import Queue
+from spark.queries import QUERY_S, Queue
 from spark.sessions import LOCAL
 
 RECORDS_A_LIFE = 500
@@ -51,7 +51,7 @@ def lives(made: Queue, plan: Plan, kills: int) -> None:
         with driver.running():
             # Else it would be killed while it joins, each time: what is of interest comes with the batches.
             if chance.random() < 0.8:
-                wait_until(lambda: len(in_sink(home)) > before or not driver.is_running(), "a batch", 60)  # noqa: B023
+                wait_until(lambda: len(in_sink(home)) > before or not driver.is_running(), "a batch", QUERY_S)  # noqa: B023
             time.sleep(chance.uniform(0, 2))
             driver.kill(whole=chance.random() < 0.5)
         accepted = made.accepted()

@@ -11,7 +11,7 @@ import pytest
 from interop.confluent_io import wait_until
 from spark.driver import Plan
 from spark.driver_process import DriverProcess, in_sink
-from spark.queries import Queue
+from spark.queries import QUERY_S, Queue
 from spark.standalone import StandaloneCluster
 from spark.test_driver_kills import lives
 
@@ -58,7 +58,7 @@ def test_killed_workers_tasks_run_twice_and_killed_executors_lose_and_double_not
     driver = DriverProcess(plan)
     with driver.running():
         # Each batch is one stage of four tasks. The last one straggles, so it is run a second time beside the first.
-        wait_until((traces / "2 0 0").exists, "the third batch to run", 120)
+        wait_until((traces / "2 0 0").exists, "the third batch to run", QUERY_S)
         cluster.kill_executors()
         driver.wait()
     assert not bomb.exists()
