@@ -39,11 +39,11 @@ def test_a_batch_that_is_over_is_settled_lease_by_lease() -> None:
     assert ledger.held_count == 9
 
 
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, 2, 3])
 def test_a_finished_record_that_comes_again_is_settled_and_not_new(count: int) -> None:
-    """Apache Kafka 4.2 gives it the count it had, later brokers a higher one."""
+    """Apache Kafka 4.2 gives it the count it had, later brokers a higher one, one that was killed a lower one."""
     ledger = Ledger[str]()
-    assert ledger.decide(Decision(accepted=(run(0, 5),), rejected=(run(5, 6),))) == []
+    assert ledger.decide(Decision(accepted=(run(0, 5, 2),), rejected=(run(5, 6, 2),))) == []
     new, settlements = lend(ledger, "later", run(0, 8, count))
     assert new == (run(6, 8, count),)
     assert settlements == [

@@ -27,6 +27,9 @@ __all__ = ["Ledger", "Lent", "Settlement"]
 
 L = TypeVar("L")
 
+#: the least delivery count of a record that cannot but be one that was decided
+NO_DOUBT = 0
+
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 #: Decided and unconfirmed, of each outcome. Somebody else may have got those records, and then nobody ever confirms
 #: them. Beyond it the lowest offsets are forgotten: should they come again, they are processed again.
@@ -106,7 +109,7 @@ class Ledger(Generic[L]):
         ):
             settlements += [Settlement(lent.lease, lent.ranges, outcome) for lent in self._take_held(ranges)]
             if outcome in self._decided:  # what was to be released and is not held has been released
-                least = [run._replace(value=run.value + is_of_before) for run in ranges]
+                least = [run._replace(value=run.value + 1 if is_of_before else NO_DOUBT) for run in ranges]
                 known = runs_of([*self._decided[outcome], *least])
                 if len(known) > MAX_UNCONFIRMED_RUNS:
                     youngest = sorted(known, key=lambda run: run.start)[-MAX_UNCONFIRMED_RUNS:]
@@ -118,9 +121,7 @@ class Ledger(Generic[L]):
         """In these partitions nobody has set the group back since an earlier process was at work."""
         for outcome, decided in self._decided.items():
             self._decided[outcome] = tuple(
-                run._replace(value=run.value - 1)
-                if TopicPartition(run.topic, run.partition) in places
-                else run
+                run._replace(value=NO_DOUBT) if TopicPartition(run.topic, run.partition) in places else run
                 for run in decided
             )
 
