@@ -35,6 +35,16 @@ class _Inode:
     durable: bytes = b""
     #: (position, data), or (size, None) for a truncation, not synced yet
     pending: list[tuple[int, bytes | None]] = field(default_factory=list)
+    #: how many of them a sync that is under way began with; it promises nothing of what came later
+    syncing: int | None = None
+
+    def settle(self) -> None:
+        """A sync is done."""
+        count = len(self.pending) if self.syncing is None else min(self.syncing, len(self.pending))
+        data = bytearray(self.durable)
+        for change in self.pending[:count]:
+            _apply(data, *change)
+        self.durable, self.pending, self.syncing = bytes(data), self.pending[count:], None
 
     def survive(self, dice: random.Random) -> None:
         """Become what the platter holds."""
@@ -48,7 +58,7 @@ class _Inode:
                 part = written[: dice.randrange(len(written))]
                 grown = bytes(dice.choice((0, len(written) - len(part))))
                 _apply(data, position, part + grown)
-        self.live, self.durable, self.pending = data, bytes(data), []
+        self.live, self.durable, self.pending, self.syncing = data, bytes(data), [], None
 
 
 def _apply(data: bytearray, position: int, written: bytes | None) -> None:
@@ -289,10 +299,14 @@ class _SimFile:
         return len(self._bytes())
 
     def sync(self) -> None:
-        live = self._bytes()
+        self._bytes()
         self._disk.step("sync", self._path)
         self._disk.step_done()
-        self._inode.durable, self._inode.pending = bytes(live), []
+        self._inode.settle()
+
+    def begin_sync(self) -> None:
+        """The next sync takes its time from here on: what is written before it is done is not in it."""
+        self._inode.syncing = len(self._inode.pending)
 
     def close(self) -> None:
         self._boot = None

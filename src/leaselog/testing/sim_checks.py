@@ -26,7 +26,7 @@ from leaselog.wire.records import Record, read_records
 __all__ = ["Inspector", "compare_log", "key_of", "letters_of", "records_of", "what_is_kept"]
 
 #: a batch may reach beyond the window's bound: as many records as one of a simulated producer's can have
-BATCH_RECORDS = 100
+BATCH_RECORDS = 60
 #: a lease may end so much late: timers of whole milliseconds, and a clock that only moves between callbacks
 OVERDUE_MS = 50
 #: requests whose connection is gone and who have not noticed yet
@@ -103,10 +103,12 @@ class Inspector:
             raise Impossible(
                 f"{where}: {size} records in flight, the limit is {machine.limits.max_record_locks}"
             )
+        resumed_s = 0.0 if self.world.process is None else self.world.process.resumed_s
         for start, end, cell in machine.runs():
             if cell.delivery_count > machine.limits.delivery_count_limit:
                 raise Impossible(f"{where}: [{start}, {end}) was delivered {cell.delivery_count} times")
-            is_late = cell.deadline_ms is not None and cell.deadline_ms + OVERDUE_MS < now_ms
+            due_ms = 0 if cell.deadline_ms is None else max(cell.deadline_ms, int(resumed_s * 1000))
+            is_late = due_ms > 0 and due_ms + OVERDUE_MS < now_ms
             if cell.state is RecordState.ACQUIRED and cell.write is None and is_late:
                 raise Impossible(
                     f"{where}: the lease of [{start}, {end}) ended at {cell.deadline_ms}, it is {now_ms}"

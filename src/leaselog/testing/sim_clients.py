@@ -264,7 +264,8 @@ class SimConsumer:
                 break
             except ClientError as failed:
                 world.note(f"{name} poll: {failed}")
-                await asyncio.sleep(0.1)
+                closes = not failed.is_retriable  # as for a group that is full: another one comes later
+                await asyncio.sleep(2.0 if closes else 0.1)
                 continue
             self._note(name, consumer, records)
             closes = chance.random() < habits.closes

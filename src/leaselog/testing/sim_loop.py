@@ -60,6 +60,8 @@ class SimProcess:
     exit: BaseException | None = None
     #: callbacks that came while it was paused
     held: list[events.Handle] = field(default_factory=list)
+    #: when it went on after it had last been paused
+    resumed_s: float = 0.0
 
 
 _PROCESS: ContextVar[SimProcess | None] = ContextVar("leaselog_sim_process", default=None)
@@ -163,7 +165,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def resume(self, process: SimProcess) -> None:
         """What came while the process was paused comes to it now."""
-        process.is_paused = False
+        process.is_paused, process.resumed_s = False, self._now_s
         held, process.held = process.held, []
         self._ready += held
 

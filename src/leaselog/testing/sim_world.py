@@ -66,7 +66,9 @@ class SimMachine:
         return self
 
     def run(self, jobs: Sequence[SyncJob], done: Callable[[Outcomes], None]) -> None:
-        """A sync takes its time, and what is written meanwhile may or may not be in it."""
+        """A sync takes its time, and what is written meanwhile is not in it."""
+        for file in (file for job in jobs for file in job.files):
+            file.begin_sync()  # type: ignore[attr-defined]
         self._world.syncing.set()
         self._world.loop.call_later(self._world.sync_s(), self._run, jobs, done)
 

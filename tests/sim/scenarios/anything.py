@@ -21,8 +21,8 @@ def settings(chance: Random) -> dict[str, str]:
         **sim_stage.settings(chance),
         "share.coordinator.write.timeout.ms": chance.choice(("300", "5000")),
         "connections.max.idle.ms": chance.choice(("10000", "600000")),
-        "group.share.max.size": "4",
-        "group.share.max.share.sessions": chance.choice(("4", "2000")),
+        "group.share.max.size": "8",
+        "group.share.max.share.sessions": chance.choice(("8", "2000")),
         "log.cleaner.backoff.ms": chance.choice(("100", "15000")),
     }
 

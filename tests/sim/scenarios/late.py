@@ -11,7 +11,10 @@ __all__ = ["play", "settings"]
 async def play(stage: Stage) -> None:
     world, chance = stage.world, stage.world.chance
     await stage.open()
-    stage.add_producers(1, chance.randint(20, 60))
+    if chance.random() < 0.3:  # more than a window may hold
+        stage.add_producers(1, 300, pause_s=0.002)
+    else:
+        stage.add_producers(1, chance.randint(20, 60))
     habits = Habits.by_chance(chance, dawdles=0.3, dawdle_s=chance.choice((1.9, 2.0, 2.1, 3.0)))
     stage.add_consumers(chance.randint(2, 4), habits=habits)
     for _ in range(chance.randint(2, 5)):
