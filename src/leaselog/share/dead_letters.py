@@ -15,24 +15,26 @@ __all__ = ["LIMIT_REACHED", "REJECTED", "cause_from_count", "fate_of", "fate_of_
 REJECTED = "Offset rejected by client."
 LIMIT_REACHED = "Offset delivery count exceeded the threshold."
 
-_TARGETS = {
-    AcknowledgeType.GAP: RecordState.ARCHIVED,
-    AcknowledgeType.ACCEPT: RecordState.ACKNOWLEDGED,
-    AcknowledgeType.RELEASE: RecordState.AVAILABLE,
-    AcknowledgeType.REJECT: RecordState.ARCHIVED,
+Fate = tuple[RecordState, str | None]
+
+_FATES: dict[AcknowledgeType, Fate] = {
+    AcknowledgeType.GAP: (RecordState.ARCHIVED, None),
+    AcknowledgeType.ACCEPT: (RecordState.ACKNOWLEDGED, None),
+    AcknowledgeType.RELEASE: (RecordState.AVAILABLE, None),
+    AcknowledgeType.REJECT: (RecordState.ARCHIVED, None),
 }
 
 
-def fate_of(kind: AcknowledgeType, delivery_count: int, limits: Limits) -> tuple[RecordState, str | None]:
+def fate_of(kind: AcknowledgeType, delivery_count: int, limits: Limits) -> Fate:
     """What an acknowledgement makes of a record, and the cause if that is a dead letter."""
     if kind is AcknowledgeType.RELEASE and delivery_count >= limits.delivery_count_limit:
         return fate_of_last_delivery(limits)
     if kind is AcknowledgeType.REJECT and limits.has_dead_letters:
         return RecordState.ARCHIVING, REJECTED
-    return _TARGETS[kind], None
+    return _FATES[kind]
 
 
-def fate_of_last_delivery(limits: Limits) -> tuple[RecordState, str | None]:
+def fate_of_last_delivery(limits: Limits) -> Fate:
     """What becomes of a record that is given back after the last delivery it may have."""
     return (RecordState.ARCHIVING, LIMIT_REACHED) if limits.has_dead_letters else (RecordState.ARCHIVED, None)
 
