@@ -66,7 +66,7 @@ conformance: setup ## the published suites of Apache Kafka, all that are named
 	tests/conformance/check
 
 conformance-fast: setup ## the same, the quick ones
-	tests/conformance/check tests/conformance/fast.txt
+	CONFORMANCE_TESTS=2 tests/conformance/check tests/conformance/fast.txt
 
 deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600

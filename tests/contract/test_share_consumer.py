@@ -23,6 +23,7 @@ from leaselog.client import (
 from leaselog.client.share.metrics import MetricName
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
+from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_S = 30.0
@@ -99,6 +100,18 @@ def test_poll_without_a_subscription_is_refused(make: Make) -> None:
     consumer.unsubscribe()
     with pytest.raises(IllegalState, match="not subscribed"):
         consumer.poll(0)
+
+
+def test_who_unsubscribes_has_left_the_group_when_it_goes_on(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    consumer.unsubscribe()
+    beats = [
+        request for request in consumer.model.requests if isinstance(request, ShareGroupHeartbeatRequest)
+    ]
+    assert beats[-1].member_epoch == -1
+    consumer.acknowledge(record)
+    assert list(consumer.commit_sync(WAIT_S).values()) == [None]
 
 
 def test_a_subscription_is_a_collection_of_names(make: Make) -> None:

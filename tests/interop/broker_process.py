@@ -14,7 +14,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
+from random import SystemRandom
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 START_KAFKA = CHECKOUT / "tests" / "conformance" / "start-kafka"
@@ -52,10 +54,15 @@ class BrokerError(AssertionError):
 
 
 def free_port() -> int:
-    """A port nobody listens on now. Apache Kafka cannot be asked to choose one and tell."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port nobody listens on now. Apache Kafka cannot be asked to choose one and tell.
+
+    Below those that systems give to clients: tests run side by side, and a connection might be given it first.
+    """
+    for port in SystemRandom().sample(range(20_000, 30_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise BrokerError("no port is free")
 
 
 class BrokerProcess:

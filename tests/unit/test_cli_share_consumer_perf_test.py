@@ -15,6 +15,7 @@ from leaselog.cli.share_consumer_perf_test import (
     Span,
     _PerfTest,
     add_arguments,
+    consumer_values,
     line,
     run,
     shown_time,
@@ -70,6 +71,12 @@ def perf_test(*words: str) -> _PerfTest:
     return _PerfTest(args)
 
 
+def test_options_win_over_properties_and_a_fetch_has_the_size_that_is_asked_for() -> None:
+    properties = ("--command-property", "fetch.max.bytes=1", "--command-property", "client.id=me")
+    test = perf_test("--num-records", "1", *properties, "--fetch-size", "4096")
+    assert consumer_values(test._args) == {"client.id": "me", "fetch.max.bytes": "4096"}
+
+
 def consumed(test: _PerfTest, *sources: Source) -> None:
     async def main() -> None:
         await asyncio.gather(*(test.consume(i, s) for i, s in enumerate(sources, 1)))  # type: ignore[arg-type]
@@ -117,11 +124,11 @@ def test_in_explicit_mode_each_record_is_acknowledged() -> None:
 
 
 def test_it_gives_up_when_nothing_comes(capsys: pytest.CaptureFixture[str]) -> None:
-    test = perf_test("--num-records", "9", "--timeout", "1")
+    test = perf_test("--num-records", "9", "--timeout", "300")
     consumed(test, Source(5))
     test.print_totals()
     assert not test.is_enough
-    assert capsys.readouterr().err.startswith("5 of 9 records came: nothing more in 1 ms")
+    assert capsys.readouterr().err.startswith("5 of 9 records came: nothing more in 300 ms")
 
 
 def test_a_consumer_that_fails_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,7 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--hide-header", action="store_true", help="no names above the numbers")
     parser.add_argument("--print-metrics", action="store_true", help="the consumers' metrics at the end")
     parser.add_argument("--date-format", default="yyyy-MM-dd HH:mm:ss:SSS", metavar="FORMAT", help="of Java")
-    parser.add_argument("--fetch-size", type=positive, metavar="BYTES", help="accepted, has no effect")
+    parser.add_argument(
+        "--fetch-size", type=positive, metavar="BYTES", help="of one fetch (fetch.max.bytes: 52428800)"
+    )
     parser.add_argument(
         "--socket-buffer-size", type=positive, metavar="BYTES", help="accepted, has no effect"
     )
@@ -77,10 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     args.strftime = strftime_of(args.date_format)
-    values = properties_file(args.command_config) if args.command_config else {}
-    values |= key_values("--command-property", args.command_property)
+    values = consumer_values(args)
     mode = values.get("share.acknowledgement.mode", "implicit")
-    values.setdefault("client.id", _CLIENT_ID)
     consumers = [
         share_consumer(args.bootstrap_server, args.group, values, share_acknowledgement_mode=mode)
         for _ in range(args.threads)
@@ -94,6 +94,16 @@ def run(args: argparse.Namespace) -> int:
         if known is None or others is not None:
             raise
         raise CommandFailed(str(known.exceptions[0])) from group
+
+
+def consumer_values(args: argparse.Namespace) -> dict[str, str]:
+    """The consumers' configuration: a file's, over which the line's properties win, over which its options do."""
+    values = properties_file(args.command_config) if args.command_config else {}
+    values |= key_values("--command-property", args.command_property)
+    values.setdefault("client.id", _CLIENT_ID)
+    if args.fetch_size is not None:
+        values["fetch.max.bytes"] = str(args.fetch_size)
+    return values
 
 
 def strftime_of(pattern: str) -> str:

@@ -144,7 +144,7 @@ class AsyncShareConsumer(Generic[K, V]):
         return self.core.assignment
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Replaces the subscription. The group is joined with the next `poll`; no topics are as `unsubscribe`."""
+        """Replaces the subscription. The group is joined with the next `poll`; without topics it is left."""
         self._check_open()
         if isinstance(topics, str):
             raise ValueError(f"subscribe takes a collection of topics: [{topics!r}]")
@@ -152,9 +152,11 @@ class AsyncShareConsumer(Generic[K, V]):
         if self._loop is not None:
             self.pump()
 
-    def unsubscribe(self) -> None:
-        """Leaves the group. Records held can still be acknowledged."""
-        self.subscribe(())
+    async def unsubscribe(self) -> None:
+        """Leaves the group and waits, some seconds at most, until it knows. Records held can still be acknowledged."""
+        with self._in_use("unsubscribe"):
+            self.core.subscribe((), _now_ms())
+            await self._leave(monotonic_s() + LEAVE_TIMEOUT_S)
 
     # records
 

@@ -133,15 +133,16 @@ class ShareConsumer(Generic[K, V]):
         return self._consumer.assignment()
 
     def subscribe(self, topics: Iterable[str]) -> None:
-        """Replaces the subscription. The group is joined with the next `poll`; no topics are as `unsubscribe`."""
+        """Replaces the subscription. The group is joined with the next `poll`; without topics it is left."""
         with self._use("subscribe"):
             if isinstance(topics, str):
                 raise ValueError(f"subscribe takes a collection of topics: [{topics!r}]")
             self._do(lambda: self._consumer.subscribe(topics))
 
     def unsubscribe(self) -> None:
-        """Leaves the group. Records held can still be acknowledged."""
-        self.subscribe(())
+        """Leaves the group and waits, some seconds at most, until it knows. Records held can still be acknowledged."""
+        with self._use("unsubscribe"):
+            self._wait(self._consumer.unsubscribe())
 
     # records
 
