@@ -14,7 +14,7 @@ from leaselog.cli.arguments import CommandFailed
 
 __all__ = ["DemoBroker"]
 
-_START_TIMEOUT_S = 20.0
+_START_TIMEOUT_S = 60.0
 _STOP_TIMEOUT_S = 10.0
 _LOG_TAIL_BYTES = 2_000
 

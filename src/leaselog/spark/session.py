@@ -16,7 +16,7 @@ __all__ = ["CannotRun", "SparkFailed", "spark_session", "tail"]
 
 LEAST_JAVA = 17
 _TAIL_BYTES = 4_000
-_JAVA_TIMEOUT_S = 20.0
+_JAVA_TIMEOUT_S = 60.0
 
 #: For work of a minute on one machine: compiling hot code once more than the first compiler does would cost more than
 #: it saves (on two cores a query over 40,000 records took 20 s of processor instead of 37).
@@ -133,7 +133,7 @@ def _check_java() -> None:
                 [java, "-version"], capture_output=True, text=True, timeout=_JAVA_TIMEOUT_S
             )
             text = asked.stderr
-        except OSError:
+        except (OSError, subprocess.TimeoutExpired):
             pass
     version = java_version(text)
     if version is None:
