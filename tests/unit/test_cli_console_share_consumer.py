@@ -59,7 +59,7 @@ def printed(source: Source, capsysbinary: pytest.CaptureFixture[bytes], *words: 
 
 @pytest.fixture(autouse=True)
 def readers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leaselog.cli.console_share_consumer.check_reader", lambda: None)
+    monkeypatch.setattr("leaselog.cli.print_loop.check_reader", lambda: None)
 
 
 @pytest.mark.parametrize(

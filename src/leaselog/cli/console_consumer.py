@@ -11,7 +11,6 @@ import asyncio
 import re
 import signal
 import sys
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -25,8 +24,8 @@ from leaselog.cli.arguments import (
     properties_file,
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
-from leaselog.cli.output import Progress, check_reader
 from leaselog.cli.partition_reader import PartitionReader
+from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, as_json, as_line, shown
 from leaselog.client import Cluster, Fetched, GroupConsumer
 from leaselog.model import TopicPartition
@@ -37,7 +36,6 @@ __all__ = ["add_arguments", "run"]
 
 Printer = Callable[[TopicPartition, BatchHeader, Record], bytes]
 
-_POLL_MS = 500
 #: what a shell reports for a program that SIGTERM ended
 _TERMINATED = 143
 
@@ -163,15 +161,13 @@ def _printer(args: argparse.Namespace) -> Printer:
 class _Consumer:
     def __init__(self, source: Source, args: argparse.Namespace, printer: Printer) -> None:
         self._source = source
-        self._limit: int | None = args.max_messages
-        self._timeout_s = args.timeout_ms / 1000 if args.timeout_ms else None
+        self._loop = PrintLoop(args.max_messages, args.timeout_ms)
         self._printer = printer
-        self._count = 0
 
     async def run(self) -> None:
         """Until enough is printed, or nothing comes any more, or somebody interrupts."""
         try:
-            await self._print_all()
+            await self._loop.run(self._print_next)
         except CommandFailed:  # what was asked for is not there: there is nothing to count
             await self._source.close()
             raise
@@ -184,37 +180,16 @@ class _Consumer:
         try:
             await self._source.close()
         finally:
-            print(f"Processed a total of {self._count} messages", file=sys.stderr)
+            print(f"Processed a total of {self._loop.count} messages", file=sys.stderr)
 
-    async def _print_all(self) -> None:
-        idle_since = time.monotonic()
-        # Records on a terminal are their own progress.
-        progress = None if sys.stdout.isatty() else Progress("read", self._limit)
-        while not self._is_enough():
-            fetched = await self._source.poll(self._wait_ms(idle_since))
-            self._print(fetched)
-            now = time.monotonic()
-            if fetched:
-                idle_since = now
-                if progress is not None:
-                    progress.at(self._count)
-            elif self._timeout_s is not None and now - idle_since >= self._timeout_s:
-                break
-            else:
-                check_reader()
-
-    def _is_enough(self) -> bool:
-        return self._limit is not None and self._count >= self._limit
-
-    def _wait_ms(self, idle_since: float) -> int:
-        if self._timeout_s is None:
-            return _POLL_MS
-        left_ms = int((idle_since + self._timeout_s - time.monotonic()) * 1000)
-        return max(1, min(_POLL_MS, left_ms + 1))
+    async def _print_next(self, wait_s: float) -> bool:
+        fetched = await self._source.poll(max(1, int(wait_s * 1000) + 1))
+        self._print(fetched)
+        return bool(fetched)
 
     def _print(self, fetched: list[Fetched]) -> None:
         """Only what has left this process counts as done."""
-        ends = {part.where: self._print_part(part) for part in fetched if not self._is_enough()}
+        ends = {part.where: self._print_part(part) for part in fetched if not self._loop.is_enough}
         if ends:
             sys.stdout.buffer.flush()
         for where, end in ends.items():
@@ -224,9 +199,9 @@ class _Consumer:
         """The end of what was printed of it."""
         write, end = sys.stdout.buffer.write, part.start
         for header, record in part.entries():
-            if self._is_enough():
+            if self._loop.is_enough:
                 return end
             write(self._printer(part.where, header, record))
-            self._count += 1
+            self._loop.count += 1
             end = record.offset + 1
         return part.end

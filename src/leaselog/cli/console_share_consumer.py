@@ -12,7 +12,6 @@ import argparse
 import asyncio
 import signal
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -25,7 +24,7 @@ from leaselog.cli.arguments import (
     positive,
     properties_file,
 )
-from leaselog.cli.output import Progress, check_reader
+from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, Shown, as_json, as_line
 from leaselog.cli.text_deserializers import ToText, as_it_is, to_text
 from leaselog.client import (
@@ -40,7 +39,6 @@ from leaselog.client import (
 __all__ = ["Printer", "Printing", "ShareReading", "add_arguments", "printer", "run", "share_consumer"]
 
 DEFAULT_GROUP = "console-share-consumer"
-_POLL_S = 0.5
 #: what a shell reports for a program that SIGTERM ended
 _TERMINATED = 143
 #: what prints nothing, for whoever wants the side effects alone
@@ -209,11 +207,9 @@ class Printing:
     """Prints what is polled, and says what becomes of it."""
 
     def __init__(self, source: ShareReading, args: argparse.Namespace, show: Printer) -> None:
-        self.count = 0
+        self._loop = PrintLoop(args.max_messages, args.timeout_ms)
         self._source = source
         self._show = show
-        self._limit: int | None = args.max_messages
-        self._timeout_s: float | None = args.timeout_ms / 1000 if args.timeout_ms else None
         self._done_as = (
             AcknowledgeType.REJECT if args.reject
             else AcknowledgeType.RELEASE if args.release
@@ -223,38 +219,25 @@ class Printing:
 
     async def run(self) -> None:
         """Until enough is printed, or nothing comes any more. Raises ``CommandFailed`` for what cannot be shown."""
-        idle_since = time.monotonic()
-        # Records on a terminal are their own progress.
-        progress = None if sys.stdout.isatty() else Progress("read", self._limit)
-        while not self._is_enough():
-            records = await self._source.poll(self._wait_s(idle_since))
-            self._print(records)
-            now = time.monotonic()
-            if records:
-                idle_since = now
-                if progress is not None:
-                    progress.at(self.count)
-            elif self._timeout_s is not None and now - idle_since >= self._timeout_s:
-                break
-            else:
-                check_reader()
+        await self._loop.run(self._print_next)
 
-    def _is_enough(self) -> bool:
-        return self._limit is not None and self.count >= self._limit
+    @property
+    def count(self) -> int:
+        return self._loop.count
 
-    def _wait_s(self, idle_since: float) -> float:
-        if self._timeout_s is None:
-            return _POLL_S
-        return max(0.001, min(_POLL_S, idle_since + self._timeout_s - time.monotonic()))
+    async def _print_next(self, wait_s: float) -> bool:
+        records = await self._source.poll(wait_s)
+        self._print(records)
+        return bool(records)
 
     def _print(self, records: Sequence[ShareRecord[bytes, bytes]]) -> None:
         """Only what has left this process is acknowledged."""
         done = list[tuple[ShareRecord[bytes, bytes], AcknowledgeType]]()
         trouble: str | None = None
         for record in records:
-            if self._is_enough() or (trouble and not self._goes_on):
+            if self._loop.is_enough or (trouble and not self._goes_on):
                 break
-            self.count += 1
+            self._loop.count += 1
             try:
                 sys.stdout.buffer.write(self._show(record))
                 done.append((record, self._done_as))
