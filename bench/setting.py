@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
@@ -18,13 +18,17 @@ from confluent_kafka.admin import (
 __all__ = ["begin_group", "configure_group", "fill", "make_topic"]
 
 PATIENCE_S = 60.0
+_AT_ONCE = 10_000
 
 
-def make_topic(address: str, topic: str, partitions: int = 1) -> None:
+def make_topic(
+    address: str, topic: str, partitions: int = 1, config: Mapping[str, str] | None = None
+) -> None:
     """One that is there already is taken as it is."""
     admin = _admin(address)
+    new = NewTopic(topic, partitions, 1, config=dict(config or {}))
     try:
-        admin.create_topics([NewTopic(topic, partitions, 1)])[topic].result(PATIENCE_S)
+        admin.create_topics([new])[topic].result(PATIENCE_S)
     except KafkaException as refused:
         if refused.args[0].name() != "TOPIC_ALREADY_EXISTS":
             raise
@@ -55,6 +59,7 @@ def fill(address: str, topic: str, values: Iterable[bytes], **settings: Any) -> 
     producer = Producer({"bootstrap.servers": address, **named})
     for number, value in enumerate(values):
         producer.produce(topic, value)
-        if number % 50_000 == 49_999:
-            producer.flush()
+        if number % _AT_ONCE == _AT_ONCE - 1:
+            # single records wait in a queue that a slow disk may let grow until they are too old
+            assert producer.flush(PATIENCE_S) == 0, "records were not produced in time"
     assert producer.flush(PATIENCE_S) == 0, "records were not produced"

@@ -47,9 +47,12 @@ class Stage:
     def fresh(self, stem: str) -> str:
         return f"{stem}-{next(self._names)}"
 
-    def topic(self, partitions: int = 1) -> str:
+    def topic(self, partitions: int = 1, **config: str) -> str:
+        """Underscores in ``config`` stand for dots."""
         name = self.fresh("topic")
-        make_topic(self.address, name, partitions)
+        make_topic(
+            self.address, name, partitions, {key.replace("_", "."): value for key, value in config.items()}
+        )
         return name
 
     def once(self, what: str, make: Callable[[], str]) -> str:
