@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -30,6 +31,7 @@ RAW = ROOT / "out" / "bench" / "raw.json"
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the brokers end with the run, however it ends
     args = arguments()
     rows = [row for row in ROWS if not args.rows or row.name in args.rows]
     if args.render:
