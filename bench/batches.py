@@ -12,12 +12,18 @@ from confluent_kafka import Producer, ShareConsumer
 
 __all__ = ["consume_all", "produce"]
 
+#: librdkafka's word for a partition that it may choose
+PARTITION_UA = -1
+
 PROCESSES = 4
 PATIENCE_S = 60.0
 
 
-def produce(address: str, topic: str, size: int, count: int) -> float:
-    """Seconds from the first `produce()` to the last delivery report; every report is looked at."""
+def produce(address: str, topic: str, size: int, count: int, evenly_over: int | None = None) -> float:
+    """Seconds from the first `produce()` to the last delivery report; every report is looked at.
+
+    Records go where librdkafka likes, or in turn into so many partitions.
+    """
     client = Producer(
         {"bootstrap.servers": address, "acks": "all", "linger.ms": 5, "batch.size": 1_000_000,
          "queue.buffering.max.kbytes": 1 << 18, "queue.buffering.max.messages": 1_000_000}
@@ -33,7 +39,8 @@ def produce(address: str, topic: str, size: int, count: int) -> float:
     for number in range(count):
         while True:
             try:
-                client.produce(topic, payload, on_delivery=delivered)
+                partition = PARTITION_UA if evenly_over is None else number % evenly_over
+                client.produce(topic, payload, partition=partition, on_delivery=delivered)
                 break
             except BufferError:
                 client.poll(0.01)

@@ -26,8 +26,7 @@ def measure(stage: Stage, case: Case) -> Measured:
     records, acknowledged = partitions * window, stage.size(1_000, 200)
     topic = stage.topic(partitions)
     group = stage.group(topic, partitions, share_record_lock_duration_ms=LOCK_MS)
-    # spread by chance: half as many again, so that every partition has a full window
-    produce(stage.address, topic, RECORD_BYTES, records * 3 // 2)
+    produce(stage.address, topic, RECORD_BYTES, records, evenly_over=partitions)
     before_mb = stage.broker.resident_mb()
     with connected(stage.for_raw_requests()) as connection:
         member = RawShareMember(connection, group, topic_id_of(stage.for_raw_requests(), topic))
