@@ -20,7 +20,7 @@ CONFIG = {
     "share.coordinator.state.topic.num.partitions": "3",
     "group.share.min.record.lock.duration.ms": "1000",
     "group.share.min.session.timeout.ms": "3000",
-    "group.share.session.timeout.ms": "6000",
+    "group.share.session.timeout.ms": "10000",
     "group.share.min.heartbeat.interval.ms": "500",
     "group.share.heartbeat.interval.ms": "1000",
 }
