@@ -31,6 +31,7 @@ from interop.share_member import ACCEPT, RELEASE, RawShareMember, begin, codes, 
 from interop.share_state import Offsets, offsets_of, stored_states
 from interop.test_share_librdkafka import commit, explicit, set_group
 from interop.test_upkeep import QUICK
+from leaselog.admin import Admin, Resource, ResourceType
 
 SETTINGS = {
     **QUICK,
@@ -198,8 +199,7 @@ def test_deleting_all_records_leaves_nothing_to_wait_for(broker, fresh, member) 
 
 def test_compaction_takes_waiting_records_along(broker, fresh, member) -> None:
     config = {
-        "cleanup.policy": "compact", "segment.ms": "200", "min.cleanable.dirty.ratio": "0.01",
-        "delete.retention.ms": "100",
+        "cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "delete.retention.ms": "100"
     }  # fmt: skip
     topic, group = create_topic(broker, fresh("topic"), config=config), set_group(broker, fresh("group"))
     for turn in range(10):
@@ -210,7 +210,10 @@ def test_compaction_takes_waiting_records_along(broker, fresh, member) -> None:
     early.acquire(until=200)
     # some of each kind, and holes in between: through, waiting again, still held
     assert codes(early.acknowledge({0: [(0, 9, [ACCEPT]), (10, 149, [RELEASE])]})) == {0: 0}
-    time.sleep(0.3)  # the segment grows old enough to be closed by the next record
+    # now the cleaner may come: the segment is old enough to be closed by the next record
+    with Admin(bootstrap_servers=broker.address) as admin:
+        admin.alter_configs(Resource(ResourceType.TOPIC, topic), put={"segment.ms": "200"})
+    time.sleep(0.3)
     produce(broker, topic, [Sent(b"end", b"end")])
 
     def surviving() -> list[int]:
