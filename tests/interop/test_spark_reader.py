@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from interop.broker_process import CHECKOUT, BrokerProcess
 from interop.confluent_io import producer_of, wait_until
 from interop.conftest import BrokerFactory
@@ -73,6 +75,7 @@ def test_a_broker_that_restarts_in_mid_batch_costs_no_record_and_doubles_none(
     assert sorted(reading.rows) == everything(100)
 
 
+@pytest.mark.on_kafka
 def test_a_query_that_comes_back_replays_its_batch_and_does_not_repeat_the_one_before(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
@@ -114,6 +117,7 @@ def test_a_driver_killed_together_with_the_broker_does_not_repeat_its_last_batch
     assert sorted(before + after.rows) == [(0, number) for number in range(60)]
 
 
+@pytest.mark.on_kafka
 def test_a_group_that_was_set_back_while_its_driver_was_down_is_processed_again(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
@@ -129,6 +133,7 @@ def test_a_group_that_was_set_back_while_its_driver_was_down_is_processed_again(
     assert after.rows == [(0, number) for number in range(20)]
 
 
+@pytest.mark.on_kafka
 def test_two_queries_of_one_group_share_its_records(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
