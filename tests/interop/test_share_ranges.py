@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from interop.broker_process import BrokerProcess, is_kafka
-from interop.confluent_io import WAIT_S, producer_of
-from leaselog.admin import Admin, NewTopic, Resource, ResourceType
+from interop.confluent_io import WAIT_S, create_topic, producer_of
+from interop.test_share_librdkafka import set_group
 from leaselog.client import AcknowledgeType, AsyncRangeConsumer
 
 RECORDS, RECORD_BYTES = 100, 1_000
@@ -19,11 +19,7 @@ RECORDS, RECORD_BYTES = 100, 1_000
 def test_ranges_are_acquired_and_settled_and_leaselog_leaves_the_records_out(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
-    topic, group = fresh("topic"), fresh("group")
-    with Admin(broker.address) as admin:
-        admin.create_topics([NewTopic(topic, partitions=1)])
-        earliest = {"share.auto.offset.reset": "earliest"}
-        admin.alter_configs(Resource(ResourceType.GROUP, group), put=earliest)
+    topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
     producer = producer_of(broker)
     for _ in range(RECORDS):
         producer.produce(topic, b"x" * RECORD_BYTES)

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from interop.broker_process import BrokerProcess
-from interop.confluent_io import WAIT_S, producer_of
-from leaselog.admin import Admin, NewTopic, Resource, ResourceType, topic_id_text
+from interop.confluent_io import WAIT_S, create_topic, producer_of
+from interop.test_share_librdkafka import set_group
+from leaselog.admin import Admin, topic_id_text
 from leaselog.client import AcknowledgeType, ShareConsumer
 from leaselog.spark.state_options import StateOptions
 from leaselog.spark.state_reader import StateReader, look_up_state_tasks
@@ -48,11 +49,8 @@ def consume(
 def test_the_topic_tells_what_became_of_each_record_and_how_often_it_was_tried(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
-    topic, group = fresh("topic"), fresh("group")
+    topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
     with Admin(broker.address) as admin:
-        admin.create_topics([NewTopic(topic, partitions=1)])
-        earliest = {"share.auto.offset.reset": "earliest"}
-        admin.alter_configs(Resource(ResourceType.GROUP, group), put=earliest)
         topic_id = admin.describe_topics([topic])[topic].topic_id
     producer = producer_of(broker)
     for number in range(10):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.client.fetcher import Fetched, _readable, _whole_batches
+from leaselog.client.fetcher import Fetched, _readable
 from leaselog.model import TopicPartition
 from leaselog.wire.errors import CorruptBatch
 from leaselog.wire.messages.fetch import AbortedTransaction
+from leaselog.wire.record_batch import whole_batches
 from leaselog.wire.records import Record, build_batch
 
 WHERE = TopicPartition("t", 0)
@@ -27,7 +28,7 @@ def batch(base: int, *values: bytes, producer_id: int = -1, control: bool = Fals
 
 
 def read(data: bytes, start: int, aborted: list[AbortedTransaction] | None = None) -> list[bytes | None]:
-    kept = _readable(list(_whole_batches(data)), aborted or [], data, start)
+    kept = _readable(list(whole_batches(data)), aborted or [], data, start)
     return [r.value for r in Fetched(WHERE, start, 0, 0, kept, data).records()]
 
 

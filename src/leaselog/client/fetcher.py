@@ -29,7 +29,7 @@ from leaselog.wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 from leaselog.wire.primitives import Buffer
-from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
+from leaselog.wire.record_batch import BatchHeader, check_crc, whole_batches
 from leaselog.wire.records import Record, read_records
 
 __all__ = ["EARLIEST", "LATEST", "FetchLimits", "Fetched", "Fetcher", "list_offsets"]
@@ -167,7 +167,7 @@ class Fetcher:
             self._stale = True
             return ()
         records = data.records or b""
-        batches = list(_whole_batches(records))
+        batches = list(whole_batches(records))
         if not batches:
             return ()
         end = max(start, batches[-1][1].end_offset)
@@ -245,17 +245,6 @@ class Fetcher:
         return await connection.request(
             request, FetchResponse, timeout_ms=limits.max_wait_ms + self._cluster.request_timeout_ms
         )
-
-
-def _whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Batches that are wholly there: a broker may cut the last one at the size it was asked for."""
-    position = 0
-    while len(data) - position > PREFIX_BYTES:
-        size_bytes = int.from_bytes(data[position + 8 : position + PREFIX_BYTES], "big") + PREFIX_BYTES
-        if size_bytes > len(data) - position:
-            return
-        yield position, read_header(data, position)
-        position += size_bytes
 
 
 def _readable(

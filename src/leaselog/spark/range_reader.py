@@ -35,7 +35,7 @@ from leaselog.wire.messages.fetch import (
     PartitionData,
 )
 from leaselog.wire.primitives import Buffer
-from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
+from leaselog.wire.record_batch import BatchHeader, check_crc, whole_batches
 from leaselog.wire.records import Record, read_records
 
 __all__ = ["DataLoss", "RangeReader", "read_ranges"]
@@ -133,7 +133,7 @@ class _Place:
                 at = _first_after(ranges, at, self._position)
                 continue
             before = self._position
-            for position, header in _whole_batches(data):
+            for position, header in whole_batches(data):
                 self._position = max(self._position, header.end_offset)
                 if not header.is_control:
                     for run, records in _matching(data, position, header, ranges[at:]):
@@ -200,17 +200,6 @@ def _first_after(ranges: list[Run], at: int, position: int) -> int:
     while at < len(ranges) and ranges[at].end <= position:
         at += 1
     return at
-
-
-def _whole_batches(data: Buffer) -> Iterator[tuple[int, BatchHeader]]:
-    """Batches that are wholly there: a broker may cut the last one at the size it was asked for."""
-    position = 0
-    while len(data) - position > PREFIX_BYTES:
-        size_bytes = int.from_bytes(data[position + 8 : position + PREFIX_BYTES], "big") + PREFIX_BYTES
-        if size_bytes > len(data) - position:
-            return
-        yield position, read_header(data, position)
-        position += size_bytes
 
 
 def _matching(

@@ -40,6 +40,7 @@ __all__ = [
     "rewrite_header",
     "stamp",
     "stamp_append_time",
+    "whole_batches",
 ]
 
 CURRENT_MAGIC = 2
@@ -184,6 +185,17 @@ def iterate_headers(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
             raise Truncated(f"batch of {header.size_bytes} bytes at {position}, only {size - position} there")
         yield position, header
         position += header.size_bytes
+
+
+def whole_batches(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
+    """Batches that are wholly there: a broker may cut the last one at the size it was asked for."""
+    position = 0
+    while len(buffer) - position > PREFIX_BYTES:
+        size_bytes = int.from_bytes(buffer[position + 8 : position + PREFIX_BYTES], "big") + PREFIX_BYTES
+        if size_bytes > len(buffer) - position:
+            return
+        yield position, read_header(buffer, position)
+        position += size_bytes
 
 
 def check_crc(buffer: Buffer, header: BatchHeader, position: int = 0) -> None:
