@@ -7,7 +7,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
-__all__ = ["CommandFailed", "Parser", "UsageError", "add_connection", "key_values", "positive"]
+__all__ = [
+    "CommandFailed",
+    "Parser",
+    "UsageError",
+    "add_connection",
+    "add_spark_arguments",
+    "key_values",
+    "positive",
+]
 
 
 class UsageError(Exception):
@@ -70,3 +78,15 @@ def positive(text: str) -> int:
     if number <= 0:
         raise argparse.ArgumentTypeError(f"{text} is not above zero")
     return number
+
+
+def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which Spark a command runs on, and how it is set."""
+    parser.add_argument("--master", default="local[*]", help="the Spark to run on (local[*])")
+    parser.add_argument(
+        "--conf",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a config of Spark, as often as needed",
+    )

@@ -9,7 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from leaselog.cli.arguments import CommandFailed, UsageError, key_values
+from leaselog.cli.arguments import CommandFailed, UsageError, add_spark_arguments, key_values
 from leaselog.cli.output import print_json, print_table
 from leaselog.cli.pipeline_report import audit_json, audit_rows, broken_promises
 from leaselog.cli.spark_failures import spoken
@@ -33,14 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--job", metavar="MODULE:FUNCTION", default=_ORDERS,
         help=f"says which row each record has to have ({_ORDERS})",
     )  # fmt: skip
-    parser.add_argument("--master", default="local[*]", help="the Spark to run on (local[*])")
-    parser.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a config of Spark, as often as needed",
-    )
+    add_spark_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

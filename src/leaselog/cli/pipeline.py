@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType, ShareOffset
-from leaselog.cli.arguments import CommandFailed, UsageError, key_values, positive
+from leaselog.cli.arguments import CommandFailed, UsageError, add_spark_arguments, key_values, positive
 from leaselog.cli.demo_broker import DemoBroker
 from leaselog.cli.order_producer import OrderProducer
 from leaselog.cli.output import print_json
@@ -59,14 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--topic", default="orders", help="made for it, so there must be none of that name (orders)"
     )
     parser.add_argument("--group", default="packing", help="the share group (packing)")
-    parser.add_argument("--master", default="local[*]", help="the Spark to run on (local[*])")
-    parser.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="a config of Spark, as often as needed",
-    )
+    add_spark_arguments(parser)
     parser.add_argument(
         "--directory",
         metavar="DIR",
