@@ -17,8 +17,8 @@ SOURCE = """
 import sys, threading
 from leaselog.spark.driver_end import leave_with_spark
 leave_with_spark()
-print("ready", flush=True)
 try:
+    print("ready", flush=True)  # within: the signal may come before this line has returned
     threading.Event().wait(60)  # as a call that waits for another thread
 finally:
     open(sys.argv[1], "w").close()
