@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
+from leaselog.model import RecordState
 from leaselog.spark.share_history import PASSED, ShareHistory
-from leaselog.spark.state_records import SNAPSHOT, UPDATE, RecordState, SharePlace, StateEntry, Stretch
+from leaselog.spark.state_records import SNAPSHOT, UPDATE, SharePlace, StateEntry, Stretch
 
 AVAILABLE, ACKNOWLEDGED, ARCHIVED = RecordState.AVAILABLE, RecordState.ACKNOWLEDGED, RecordState.ARCHIVED
 PLACE = SharePlace("g", UUID(int=7), 0)

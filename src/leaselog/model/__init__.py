@@ -1,7 +1,8 @@
-"""The vocabulary every room shares: ids, spans, error codes. Pure, and knows no other room."""
+"""The vocabulary every room shares: ids, spans, record states, error codes. Pure, and knows no other room."""
 
 from leaselog.model.errors import BrokenInvariant, ErrorCode, Refused
 from leaselog.model.ids import ZERO_UUID, GroupId, MemberId, NodeId, ProducerId, TopicId, TopicPartition
+from leaselog.model.record_state import RecordState
 from leaselog.model.span import Span
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "MemberId",
     "NodeId",
     "ProducerId",
+    "RecordState",
     "Refused",
     "Span",
     "TopicId",

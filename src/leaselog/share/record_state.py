@@ -1,25 +1,13 @@
-"""The states of a record in a share group, with Kafka's ids, and which may follow which.
+"""Which state of a record may follow which.
 
 Nothing here knows of offsets, members or time: it is the table that the machine checks every change against.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from leaselog.model import RecordState
 
 __all__ = ["TERMINAL", "RecordState", "is_legal"]
-
-
-class RecordState(IntEnum):
-    """Kafka's ids: these go into ``__share_group_state`` as they are. ACQUIRED never does."""
-
-    AVAILABLE = 0
-    ACQUIRED = 1
-    ACKNOWLEDGED = 2
-    #: on its way to the dead-letter queue (KIP-1191); becomes ARCHIVED once it is there
-    ARCHIVING = 3
-    ARCHIVED = 4
-
 
 TERMINAL = frozenset({RecordState.ACKNOWLEDGED, RecordState.ARCHIVED})
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from leaselog.model import RecordState
 from leaselog.spark.runs import Run, runs_of, subtract
-from leaselog.spark.state_records import SNAPSHOT, RecordState, StateEntry, Stretch
+from leaselog.spark.state_records import SNAPSHOT, StateEntry, Stretch
 
 __all__ = ["PASSED", "ShareHistory"]
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import NamedTuple
 from uuid import UUID
 
+from leaselog.model import RecordState
 from leaselog.wire.codec import decode
 from leaselog.wire.errors import BadValue
 from leaselog.wire.messages.share_records import (
@@ -25,7 +25,6 @@ __all__ = [
     "SNAPSHOT",
     "TOMBSTONE",
     "UPDATE",
-    "RecordState",
     "SharePlace",
     "StateEntry",
     "Stretch",
@@ -39,16 +38,6 @@ _VERSION = 0
 _PREFIX_BYTES = 2
 #: an offset or a count that is not told
 _NONE = -1
-
-
-class RecordState(IntEnum):
-    """Kafka's numbers and names."""
-
-    AVAILABLE = 0
-    ACQUIRED = 1
-    ACKNOWLEDGED = 2
-    ARCHIVING = 3
-    ARCHIVED = 4
 
 
 def state_name(number: int) -> str:
