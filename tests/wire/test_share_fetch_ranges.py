@@ -12,9 +12,9 @@ from leaselog.wire.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
+from leaselog.wire.share_extensions import ExtendedShareFetchRequest
 from leaselog.wire.share_fetch_ranges import (
     RangesPartitionData,
-    RangesShareFetchRequest,
     RangesShareFetchResponse,
     wants_ranges_only,
     without_records,
@@ -33,15 +33,15 @@ def answer() -> ShareFetchResponse:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_request_that_wants_records_has_the_bytes_that_kafka_knows(version: int) -> None:
-    plain, ours = ShareFetchRequest(**REQUEST), RangesShareFetchRequest(**REQUEST)
+    plain, ours = ShareFetchRequest(**REQUEST), ExtendedShareFetchRequest(**REQUEST)
     assert encode(ours, version) == encode(plain, version)
-    assert not wants_ranges_only(decode(RangesShareFetchRequest, version, encode(plain, version)))
+    assert not wants_ranges_only(decode(ExtendedShareFetchRequest, version, encode(plain, version)))
 
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_who_does_not_know_the_tag_of_the_request_skips_it(version: int) -> None:
-    data = encode(RangesShareFetchRequest(ranges_only=True, **REQUEST), version)
-    assert wants_ranges_only(decode(RangesShareFetchRequest, version, data))
+    data = encode(ExtendedShareFetchRequest(ranges_only=True, **REQUEST), version)
+    assert wants_ranges_only(decode(ExtendedShareFetchRequest, version, data))
     assert decode(ShareFetchRequest, version, data) == ShareFetchRequest(**REQUEST)
 
 

@@ -247,19 +247,22 @@ class _DecoderSource(_Source):
 
     def _tags(self) -> list[str]:
         code = [
-            " t, p = read_uvarint(b, p)",
-            " if t > len(b) - p: raise BadLength(f'{t} tagged fields')",
-            " for _ in range(t):",
-            "  tag, p = read_uvarint(b, p)",
-            "  size, p = read_uvarint(b, p)",
-            "  end = p + size",
-            "  if end > len(b): raise Truncated('tagged field')",
+            # Nearly always there are none, so that is found out without a call or a loop.
+            " t = b[p]; p += 1",
+            " if t:",
+            "  if t > 127: t, p = long_uvarint(b, p, t)",
+            "  if t > len(b) - p: raise BadLength(f'{t} tagged fields')",
+            "  for _ in range(t):",
+            "   tag, p = read_uvarint(b, p)",
+            "   size, p = read_uvarint(b, p)",
+            "   end = p + size",
+            "   if end > len(b): raise Truncated('tagged field')",
         ]
         for i, field in enumerate(self.tagged):
-            code.append(f"  {'elif' if i else 'if'} tag == {field.tag}:")
-            code += self._value(field, "   ")
-            code.append("   if p != end: raise BadLength('tagged field')")
-        return [*code, "  p = end"]
+            code.append(f"   {'elif' if i else 'if'} tag == {field.tag}:")
+            code += self._value(field, "    ")
+            code.append("    if p != end: raise BadLength('tagged field')")
+        return [*code, "   p = end"]
 
 
 class _EncoderSource(_Source):

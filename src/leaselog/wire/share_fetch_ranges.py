@@ -1,8 +1,8 @@
-"""ShareFetch for who needs no records: an extension of leaselog's, in tagged fields that others skip.
+"""The answer to a ShareFetch of who needs no records: an extension of leaselog's, in tagged fields that others skip.
 
-A planner of work that others carry out wants to know which offsets it holds, not what is in them. It says so in the
-request, with a tag; a broker of ours then answers what was acquired with empty records, and says in a tag how large
-the log batches are that it left out. Any other broker sends them along, which is as good, only longer.
+A planner of work that others carry out wants to know which offsets it holds, not what is in them. It says so in a tag
+of the request (`share_extensions`); a broker of ours then answers what was acquired with empty records, and says in a
+tag how large the log batches are that it left out. Any other broker sends them along, which is as good, only longer.
 """
 
 from __future__ import annotations
@@ -16,32 +16,15 @@ from leaselog.wire.messages.share_fetch import (
     ShareFetchResponse,
 )
 from leaselog.wire.schema import ALWAYS, Field
+from leaselog.wire.share_extensions import FIRST_EXTENSION_TAG, ExtendedShareFetchRequest
 
 __all__ = [
     "RangesPartitionData",
-    "RangesShareFetchRequest",
     "RangesShareFetchResponse",
     "RangesTopicResponse",
     "wants_ranges_only",
     "without_records",
 ]
-
-#: far from where Kafka's tags grow
-FIRST_EXTENSION_TAG = 10_000
-
-
-class RangesShareFetchRequest(ShareFetchRequest):
-    """What the broker reads every ShareFetch as: without the tag it is one like any other."""
-
-    __slots__ = ("ranges_only",)
-    FIELDS = (  # type: ignore[assignment] # one more than the base has
-        *ShareFetchRequest.FIELDS,
-        Field("ranges_only", "bool", tag=FIRST_EXTENSION_TAG, tagged=ALWAYS, default=False),
-    )
-
-    def __init__(self, *, ranges_only: bool = False, **others: Any) -> None:
-        super().__init__(**others)
-        self.ranges_only = ranges_only
 
 
 class RangesPartitionData(PartitionData):
@@ -74,7 +57,7 @@ class RangesShareFetchResponse(ShareFetchResponse):
 
 
 def wants_ranges_only(request: ShareFetchRequest) -> bool:
-    return isinstance(request, RangesShareFetchRequest) and request.ranges_only
+    return isinstance(request, ExtendedShareFetchRequest) and request.ranges_only
 
 
 def without_records(answer: ShareFetchResponse) -> RangesShareFetchResponse:

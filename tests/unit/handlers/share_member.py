@@ -21,21 +21,29 @@ from leaselog.coordination.share_state_commands import InitializeState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, Refused, TopicId
 from leaselog.wire.codec import decode, encode
-from leaselog.wire.messages import share_acknowledge as acknowledge_messages
 from leaselog.wire.messages import share_fetch as fetch_messages
-from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest, ShareAcknowledgeResponse
-from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchRequest, ShareFetchResponse
+from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
+from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchResponse
 from leaselog.wire.record_batch import iterate_headers
 from leaselog.wire.records import read_records
 from leaselog.wire.schema import Message
-from leaselog.wire.share_fetch_ranges import RangesShareFetchRequest, RangesShareFetchResponse
+from leaselog.wire.share_extensions import (
+    ExtendedAcknowledgementBatch,
+    ExtendedAcknowledgePartition,
+    ExtendedAcknowledgeTopic,
+    ExtendedFetchPartition,
+    ExtendedFetchTopic,
+    ExtendedShareAcknowledgeRequest,
+    ExtendedShareFetchRequest,
+)
+from leaselog.wire.share_fetch_ranges import RangesShareFetchResponse
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
 
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
-#: first offset, last offset, types
-Batch = tuple[int, int, list[int]]
+#: first offset, last offset, types, and perhaps what only a broker of ours understands
+Batch = tuple[int, int, list[int]] | tuple[int, int, list[int], dict[str, Any]]
 #: by partition
 Acks = dict[int, list[Batch]]
 #: first offset, last offset, delivery count
@@ -118,6 +126,14 @@ async def configure(box: Box, group: str, **values: str) -> None:
     assert await box.broker.cluster.alter_configs(decide) is None
 
 
+def _batch(
+    first: int, last: int, types: list[int], extras: dict[str, Any] | None = None
+) -> ExtendedAcknowledgementBatch:
+    return ExtendedAcknowledgementBatch(
+        first_offset=first, last_offset=last, acknowledge_types=types, **(extras or {})
+    )
+
+
 class Member:
     def __init__(self, group: Group, name: str, connection: int) -> None:
         self.group = group
@@ -140,10 +156,8 @@ class Member:
         if epoch is None:
             epoch, self.epoch = self.epoch, self.epoch + 1
         of_partition = {p: [] for p in (partitions if epoch == 0 else ())} | (acks or {})
-        kind, answer = ShareFetchRequest, ShareFetchResponse
-        if "ranges_only" in wish:
-            kind, answer = RangesShareFetchRequest, RangesShareFetchResponse
-        request = kind(
+        answer = RangesShareFetchResponse if "ranges_only" in wish else ShareFetchResponse
+        request = ExtendedShareFetchRequest(
             **{
                 "group_id": self.group.name,
                 "member_id": self.name,
@@ -151,17 +165,12 @@ class Member:
                 "max_records": 500,
                 "batch_size": 500,
                 "topics": [
-                    fetch_messages.FetchTopic(
+                    ExtendedFetchTopic(
                         topic_id=topic_id or self.group.topic_id,
                         partitions=[
-                            fetch_messages.FetchPartition(
+                            ExtendedFetchPartition(
                                 partition_index=p,
-                                acknowledgement_batches=[
-                                    fetch_messages.AcknowledgementBatch(
-                                        first_offset=first, last_offset=last, acknowledge_types=types
-                                    )
-                                    for first, last, types in batches
-                                ],
+                                acknowledgement_batches=[_batch(*batch) for batch in batches],
                             )
                             for p, batches in of_partition.items()
                         ],
@@ -186,23 +195,18 @@ class Member:
     ) -> ShareAcknowledgeResponse:
         if epoch is None:
             epoch, self.epoch = self.epoch, self.epoch + 1
-        request = ShareAcknowledgeRequest(
+        request = ExtendedShareAcknowledgeRequest(
             **{
                 "group_id": self.group.name,
                 "member_id": self.name,
                 "share_session_epoch": epoch,
                 "topics": [
-                    acknowledge_messages.AcknowledgeTopic(
+                    ExtendedAcknowledgeTopic(
                         topic_id=topic_id or self.group.topic_id,
                         partitions=[
-                            acknowledge_messages.AcknowledgePartition(
+                            ExtendedAcknowledgePartition(
                                 partition_index=p,
-                                acknowledgement_batches=[
-                                    acknowledge_messages.AcknowledgementBatch(
-                                        first_offset=first, last_offset=last, acknowledge_types=types
-                                    )
-                                    for first, last, types in batches
-                                ],
+                                acknowledgement_batches=[_batch(*batch) for batch in batches],
                             )
                         ],
                     )

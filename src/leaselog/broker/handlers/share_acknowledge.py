@@ -26,11 +26,12 @@ from leaselog.wire.messages.share_acknowledge import (
     ShareAcknowledgeResponse,
     ShareAcknowledgeTopicResponse,
 )
+from leaselog.wire.share_extensions import ExtendedShareAcknowledgeRequest
 
 WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
-@serves(ShareAcknowledgeRequest, versions=(1, 2), kips="KIP-932, 1222", counts_errors=True)
+@serves(ExtendedShareAcknowledgeRequest, versions=(1, 2), kips="KIP-932, 1222", counts_errors=True)
 def share_acknowledge(
     request: ShareAcknowledgeRequest, context: RequestContext
 ) -> ShareAcknowledgeResponse | Awaitable[ShareAcknowledgeResponse]:

@@ -40,7 +40,8 @@ from leaselog.wire.messages.share_fetch import (
     ShareFetchRequest,
     ShareFetchResponse,
 )
-from leaselog.wire.share_fetch_ranges import RangesShareFetchRequest, wants_ranges_only, without_records
+from leaselog.wire.share_extensions import ExtendedShareFetchRequest
+from leaselog.wire.share_fetch_ranges import wants_ranges_only, without_records
 
 #: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
 MAX_PARTITIONS = 20_000
@@ -50,7 +51,7 @@ WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 @serves(
-    RangesShareFetchRequest,
+    ExtendedShareFetchRequest,
     versions=(1, 2),
     kips="KIP-932, 1206, 1222",
     counts_errors=True,

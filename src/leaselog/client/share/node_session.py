@@ -12,10 +12,18 @@ from dataclasses import dataclass, field
 from leaselog.client.errors import BrokerError, ClientError
 from leaselog.client.share.acknowledgements import Bundle, SessionLife, TopicIdPartition, wire_batches
 from leaselog.model import ErrorCode
-from leaselog.wire.messages import share_acknowledge, share_fetch
+from leaselog.wire.messages import share_fetch
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 from leaselog.wire.messages.share_fetch import ShareFetchRequest
-from leaselog.wire.share_fetch_ranges import RangesShareFetchRequest
+from leaselog.wire.share_extensions import (
+    ExtendedAcknowledgementBatch,
+    ExtendedAcknowledgePartition,
+    ExtendedAcknowledgeTopic,
+    ExtendedFetchPartition,
+    ExtendedFetchTopic,
+    ExtendedShareAcknowledgeRequest,
+    ExtendedShareFetchRequest,
+)
 
 __all__ = ["FetchWish", "NodeAsk", "NodeSession"]
 
@@ -80,7 +88,7 @@ class NodeSession:
         listed = [where for where in wanted if where not in self._known or not self.is_open]
         listed += bundles
         forgotten = [where for where in self._known if where not in wanted] if self.is_open else []
-        request = RangesShareFetchRequest(
+        request = ExtendedShareFetchRequest(
             ranges_only=wish.ranges_only,
             group_id=self._group_id,
             member_id=self._member_id,
@@ -157,7 +165,7 @@ class NodeSession:
         return chosen
 
     def _acknowledgement(self, bundles: dict[TopicIdPartition, list[Bundle]], epoch: int) -> NodeAsk:
-        request = ShareAcknowledgeRequest(
+        request = ExtendedShareAcknowledgeRequest(
             group_id=self._group_id,
             member_id=self._member_id,
             share_session_epoch=epoch,
@@ -181,18 +189,18 @@ def _types(bundles: Iterable[Bundle]) -> dict[int, int]:
 
 def _fetch_topics(
     listed: Iterable[TopicIdPartition], bundles: Mapping[TopicIdPartition, list[Bundle]]
-) -> list[share_fetch.FetchTopic]:
-    topics = dict[object, share_fetch.FetchTopic]()
-    partitions = dict[object, list[share_fetch.FetchPartition]]()
+) -> list[ExtendedFetchTopic]:
+    topics = dict[object, ExtendedFetchTopic]()
+    partitions = dict[object, list[ExtendedFetchPartition]]()
     for where in listed:
         of_topic = partitions.setdefault(where.topic_id, [])
         if where.topic_id not in topics:
-            topics[where.topic_id] = share_fetch.FetchTopic(topic_id=where.topic_id, partitions=of_topic)
+            topics[where.topic_id] = ExtendedFetchTopic(topic_id=where.topic_id, partitions=of_topic)
         of_topic.append(
-            share_fetch.FetchPartition(
+            ExtendedFetchPartition(
                 partition_index=where.partition,
                 acknowledgement_batches=[
-                    share_fetch.AcknowledgementBatch(
+                    ExtendedAcknowledgementBatch(
                         first_offset=first, last_offset=last, acknowledge_types=types
                     )
                     for first, last, types in wire_batches(_types(bundles.get(where, ())))
@@ -204,20 +212,18 @@ def _fetch_topics(
 
 def _acknowledge_topics(
     bundles: Mapping[TopicIdPartition, list[Bundle]],
-) -> list[share_acknowledge.AcknowledgeTopic]:
-    topics = dict[object, share_acknowledge.AcknowledgeTopic]()
-    partitions = dict[object, list[share_acknowledge.AcknowledgePartition]]()
+) -> list[ExtendedAcknowledgeTopic]:
+    topics = dict[object, ExtendedAcknowledgeTopic]()
+    partitions = dict[object, list[ExtendedAcknowledgePartition]]()
     for where, some in bundles.items():
         of_topic = partitions.setdefault(where.topic_id, [])
         if where.topic_id not in topics:
-            topics[where.topic_id] = share_acknowledge.AcknowledgeTopic(
-                topic_id=where.topic_id, partitions=of_topic
-            )
+            topics[where.topic_id] = ExtendedAcknowledgeTopic(topic_id=where.topic_id, partitions=of_topic)
         of_topic.append(
-            share_acknowledge.AcknowledgePartition(
+            ExtendedAcknowledgePartition(
                 partition_index=where.partition,
                 acknowledgement_batches=[
-                    share_acknowledge.AcknowledgementBatch(
+                    ExtendedAcknowledgementBatch(
                         first_offset=first, last_offset=last, acknowledge_types=types
                     )
                     for first, last, types in wire_batches(_types(some))
