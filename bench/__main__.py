@@ -6,7 +6,10 @@
 
 Every round runs every row on both brokers, one after the other, on fresh directories of one disk; who is first changes
 from round to round. All figures go into JSON, with `--write` the table into docs/benchmarks.md; `--render` makes the
-table of such a file again.
+table of such a file again. How long it takes is said first. What takes too long for one sitting is done in several:
+
+    make bench BENCH="--minutes 60"                begins nothing that would not be over by then
+    make bench BENCH=--resume                      goes on: what has its figures in the JSON is not run again
 """
 
 from __future__ import annotations
@@ -16,15 +19,18 @@ import json
 import signal
 import sys
 import tempfile
+import time
+from dataclasses import replace
 from pathlib import Path
 
 from bench import ROOT
-from bench.frame import KAFKA, LEASELOG, Run
-from bench.jvm import bring_jars
+from bench.frame import KAFKA, LEASELOG, Figure, Run
+from bench.jvm import Jars, JavaClients, bring_jars
 from bench.machine import describe
 from bench.report import render, write_into
 from bench.rows import ROWS
-from bench.runner import Plan, run_all
+from bench.runner import Plan, Turn, run_turn
+from bench.timetable import Progress, expected_s, timetable
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 RAW = ROOT / "out" / "bench" / "raw.json"
@@ -53,17 +59,61 @@ def measured(args: argparse.Namespace, names: list[str]) -> Run:
             [kind for kind in (LEASELOG, KAFKA) if not args.only or kind == args.only], args.cases or (),
         )  # fmt: skip
         facts = {**describe(Path(home)), **jars.versions()}
-        run = Run(facts, plan.settings())
-        args.json.parent.mkdir(parents=True, exist_ok=True)
-        for figure in run_all(plan, jars, Path(home)):
+        run = begun(args, plan, facts)
+        turns = plan.left(run.figures)
+        # of a turn that did not get to its end, or had a case that failed, everything is measured anew
+        run.figures = [figure for figure in run.figures if not any(turn.made(figure) for turn in turns)]
+        tell(timetable(turns, plan.cases, is_quick=plan.is_quick))
+        measure(run, plan, turns, jars, args, Path(home))
+    return run
+
+
+def begun(args: argparse.Namespace, plan: Plan, facts: dict[str, str]) -> Run:
+    """An empty run, or with ``--resume`` the one that lies in the JSON."""
+    args.json.parent.mkdir(parents=True, exist_ok=True)
+    if not args.json.exists():
+        return Run(facts, plan.settings())
+    if not args.resume:
+        args.json.replace(args.json.with_suffix(".before.json"))  # hours of figures are not lost by a slip
+        return Run(facts, plan.settings())
+    run = Run.of_json(json.loads(args.json.read_text()))
+    if ("quick" in run.settings["rounds"]) != plan.is_quick:
+        raise SystemExit(f"{args.json} is of a quick run or this one is: their figures do not go together")
+    run.also_measured_on(facts)
+    return replace(run, settings=plan.settings())
+
+
+def measure(
+    run: Run, plan: Plan, turns: list[Turn], jars: Jars, args: argparse.Namespace, home: Path
+) -> None:
+    java = JavaClients(jars, home / "classes")
+    each_s = [expected_s(turn, plan.cases, is_quick=plan.is_quick) for turn in turns]
+    progress, began_s = Progress(sum(each_s)), time.monotonic()
+    for n, (turn, turn_s) in enumerate(zip(turns, each_s, strict=True)):
+        turn_began_s = time.monotonic()
+        if args.minutes and turn_began_s - began_s + progress.likely_s(turn_s) > args.minutes * 60:
+            tell(
+                f"{len(turns) - n} of {len(turns)} rows are left for another time: --resume goes on with them"
+            )
+            return
+        for figure in run_turn(plan, turn, jars, java, home / f"{n}-{turn.kind}"):
             run.figures.append(figure)
             # after each: hours of figures are not lost with the run
             args.json.write_text(json.dumps(run.as_json(), indent=1))
-            said = figure.failed or ", ".join(f"{name} {value:,.2f}" for name, value in figure.values.items())
-            where = f"round {figure.round}, {figure.durability}, {figure.row}, {figure.case}, {figure.kind}"
-            used = f"{figure.broker_us_per_operation:,.1f} us of processor" if not figure.failed else "failed"
-            print(f"{where}: {said}; {used}", file=sys.stderr, flush=True)
-    return run
+            tell(said(figure))
+        progress.ended(turn_s, time.monotonic() - turn_began_s)
+        tell(f"{n + 1} of {len(turns)}; about {progress.likely_s(progress.left_s) / 60:.0f} min left")
+
+
+def said(figure: Figure) -> str:
+    values = figure.failed or ", ".join(f"{name} {value:,.2f}" for name, value in figure.values.items())
+    where = f"round {figure.round}, {figure.durability}, {figure.row}, {figure.case}, {figure.kind}"
+    used = f"{figure.broker_us_per_operation:,.1f} us of processor" if not figure.failed else "failed"
+    return f"{where}: {values}; {used}; took {figure.seconds:.0f} s"
+
+
+def tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def arguments() -> argparse.Namespace:
@@ -76,6 +126,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--durability", nargs="+", choices=["os", "fsync"], default=["os", "fsync"])
     parser.add_argument("--cases", nargs="+", metavar="LABEL", help="only cases whose label has this in it")
     parser.add_argument("--only", choices=[LEASELOG, KAFKA], help="one broker alone")
+    parser.add_argument(
+        "--resume", action="store_true", help="go on with the run in --json: what it has is not run again"
+    )
+    parser.add_argument("--minutes", type=float, help="begin no row that would end later than that")
     parser.add_argument("--dir", help="where the brokers keep their data (the system's temporary folder)")
     parser.add_argument("--json", type=Path, default=RAW, help=f"raw figures ({RAW.relative_to(ROOT)})")
     parser.add_argument(

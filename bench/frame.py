@@ -59,6 +59,8 @@ class Row:
     operation: str = "record"
     #: cases of `--quick`, by label; none: all
     quick: tuple[str, ...] = ()
+    #: what a case takes on a quiet machine of two cores, roughly: for the timetable
+    case_s: float = 15.0
     #: settings of both brokers, over their defaults
     settings: Mapping[str, str] = field(default_factory=dict)
     kinds: tuple[str, ...] = (LEASELOG, KAFKA)
@@ -98,6 +100,14 @@ class Run:
     machine: Mapping[str, Any]
     settings: Mapping[str, Any]
     figures: list[Figure] = field(default_factory=list)
+
+    def also_measured_on(self, machine: Mapping[str, Any]) -> None:
+        """A run that went on later: what was another then is told beside what it was before."""
+        before = self.machine
+        self.machine = {
+            key: value if before.get(key, value) == value else f"{before[key]}; then {value}"
+            for key, value in machine.items()
+        }
 
     def as_json(self) -> dict[str, Any]:
         figures = [asdict(figure) for figure in self.figures]

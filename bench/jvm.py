@@ -76,6 +76,7 @@ class JavaClients:
 
     def __init__(self, jars: Jars, classes: Path) -> None:
         self._class_path = f"{classes}:{jars.tools}/*"
+        classes.mkdir(parents=True, exist_ok=True)
         sources = sorted(map(str, SOURCES.glob("*.java")))
         compiler = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{jars.tools}/*"]
         subprocess.run([*compiler, *sources], check=True, timeout=PATIENCE_S)

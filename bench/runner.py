@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from bench.brokers import Broker
 from bench.frame import Case, Figure, Row
@@ -15,7 +16,21 @@ from bench.machine import Moment
 from bench.stage import Stage
 from bench.warm_up import warm_up
 
-__all__ = ["Plan", "run_all"]
+__all__ = ["Plan", "Turn", "run_turn"]
+
+
+class Turn(NamedTuple):
+    """One row on one broker, with all its cases; a fresh process on a fresh directory."""
+
+    round: int
+    durability: str
+    row: Row
+    kind: str
+
+    def made(self, figure: Figure) -> bool:
+        return (figure.round, figure.durability, figure.row, figure.kind) == (
+            self.round, self.durability, self.row.name, self.kind
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +43,24 @@ class Plan:
     #: parts of labels; none: every case
     labels: Sequence[str] = ()
 
-    def turns(self) -> Iterator[tuple[int, str, Row, str]]:
-        """Round, durability, row and broker: both brokers of a row follow each other, and take turns in being first."""
+    def turns(self) -> Iterator[Turn]:
+        """Both brokers of a row follow each other, and take turns in being first."""
         for number in range(1, self.rounds + 1):
             for durability in self.durabilities:
                 for row in self.rows:
                     if durability in row.durabilities:
                         kinds = [kind for kind in self.kinds if kind in row.kinds]
                         for kind in kinds if number % 2 else reversed(kinds):
-                            yield number, durability, row, kind
+                            yield Turn(number, durability, row, kind)
+
+    def left(self, figures: Iterable[Figure]) -> list[Turn]:
+        """What these figures are not enough for: a turn counts if each of its cases was measured, and none failed."""
+        measured = [figure for figure in figures if not figure.failed]
+        return [turn for turn in self.turns() if not self._has_all(turn, measured)]
+
+    def _has_all(self, turn: Turn, measured: Iterable[Figure]) -> bool:
+        wanted = {case.label for case in self.cases(turn.row)}
+        return wanted <= {figure.case for figure in measured if turn.made(figure)}
 
     def cases(self, row: Row) -> list[Case]:
         chosen = row.chosen(self.is_quick and not self.labels)
@@ -52,17 +76,15 @@ class Plan:
         }  # fmt: skip
 
 
-def run_all(plan: Plan, jars: Jars, home: Path) -> Iterator[Figure]:
-    java = JavaClients(jars, home / "classes")
-    for turn, (number, durability, row, kind) in enumerate(plan.turns()):
-        place = home / f"{turn}-{kind}"
-        broker = Broker(kind, place, durability, row.settings, jars)
-        try:
-            stage = Stage(broker, java, place, plan.is_quick)
-            yield from _run_row(stage, row, plan.cases(row), number, durability)
-        finally:
-            broker.kill()
-            shutil.rmtree(place, ignore_errors=True)
+def run_turn(plan: Plan, turn: Turn, jars: Jars, java: JavaClients, place: Path) -> Iterator[Figure]:
+    """Its figures as they come; ``place`` is there as long as it runs."""
+    broker = Broker(turn.kind, place, turn.durability, turn.row.settings, jars)
+    try:
+        stage = Stage(broker, java, place, plan.is_quick)
+        yield from _run_row(stage, turn.row, plan.cases(turn.row), turn.round, turn.durability)
+    finally:
+        broker.kill()
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _run_row(stage: Stage, row: Row, cases: Sequence[Case], number: int, durability: str) -> Iterator[Figure]:

@@ -65,7 +65,7 @@ def confluent(address: str, group: str, records: int, *, explicit: bool) -> tupl
         clock.saw(len(got))
         for message in got:
             assert message.error() is None, message.error()
-            seen += len(message.value()) == len(VALUE)
+            seen += len(message.value() or b"") == len(VALUE)
             if explicit:
                 consumer.acknowledge(message)
     measured = clock.stop(seen)

@@ -40,7 +40,7 @@ class CountedBytes:
             self.received += nbytes
             original(connection, nbytes)
 
-        Connection.buffer_updated = counted  # type: ignore[method-assign]
+        Connection.buffer_updated = counted  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *_: object) -> None:

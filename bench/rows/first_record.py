@@ -25,5 +25,6 @@ ROW = Row(
     metrics=(Metric("first record", "ms", bigger_is_better=False, target=100),),
     cases=(Case("fresh group"),),
     measure=measure,
+    case_s=20,
     operation="group",
 )

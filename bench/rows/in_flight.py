@@ -48,10 +48,11 @@ def measure(stage: Stage, case: Case) -> Measured:
 
 def _hold(member: RawShareMember, partitions: int, records: int) -> dict[int, list[Range]]:
     """By partition, what one member has acquired: so many records in all."""
-    return member.acquire(
+    held: dict[int, list[Range]] = member.acquire(
         partitions=range(partitions), until=records, max_records=records, batch_size=records,
         max_bytes=1 << 30, wait_ms=100,
     )  # fmt: skip
+    return held
 
 
 def _every_second(held: dict[int, list[Range]], count: int) -> list[tuple[int, int]]:
@@ -79,6 +80,7 @@ ROW = Row(
     metrics=_METRICS,
     cases=(Case("2,000 held", {"partitions": 1, "window": WINDOW}),),
     measure=measure,
+    case_s=10,
     operation="acknowledgement",
 )
 MILLION = Row(
@@ -88,6 +90,7 @@ MILLION = Row(
     metrics=_METRICS,
     cases=(Case("1,000,000 held", {"partitions": 100, "window": WIDEST_WINDOW}),),
     measure=measure,
+    case_s=45,
     operation="acknowledgement",
     settings={
         "group.share.partition.max.record.locks": str(WIDEST_WINDOW),

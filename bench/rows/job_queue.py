@@ -28,6 +28,7 @@ ROW = Row(
         for consumers, target in ((1, 5.0), (8, 10.0), (32, 10.0))
     ),
     measure=measure,
+    case_s=28,
     operation="job",
     quick=("8 consumers",),
 )

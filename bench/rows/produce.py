@@ -64,5 +64,6 @@ ROW = Row(
     metrics=(Metric("records/s", "1/s"), Metric("MB/s", "MB/s")),
     cases=_cases(),
     measure=measure,
+    case_s=10,
     quick=("librdkafka, 1 KB, 1 partition", "Java, 1 KB, 1 partition"),
 )

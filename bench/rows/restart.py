@@ -71,5 +71,6 @@ ROW = Row(
     metrics=(Metric("first records", "s from the process's start", bigger_is_better=False),),
     cases=(Case("stopped", {"killed": False}), Case("killed", {"killed": True})),
     measure=measure,
+    case_s=25,
     operation="start",
 )

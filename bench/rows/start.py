@@ -71,6 +71,7 @@ ROW = Row(
     ),
     cases=(Case("start"),),
     measure=measure,
+    case_s=22,
     operation="start",
     starts_broker=False,
 )

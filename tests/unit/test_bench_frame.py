@@ -10,7 +10,8 @@ import pytest
 from bench.frame import KAFKA, LEASELOG, Case, Figure, Line, Measured, Metric, Row, Run, lines
 from bench.report import BEGIN, END, between_markers, render, write_into
 from bench.rows import ROWS
-from bench.runner import Plan
+from bench.runner import Plan, Turn
+from bench.timetable import Progress, expected_s, timetable
 
 RATE, WAIT = Metric("rate", "1/s", target=2.0), Metric("wait", "ms", bigger_is_better=False)
 
@@ -127,6 +128,61 @@ def test_both_brokers_of_a_row_follow_each_other_and_take_turns_in_being_first()
         (1, "a", LEASELOG), (1, "a", KAFKA), (1, "b", LEASELOG),
         (2, "a", KAFKA), (2, "a", LEASELOG), (2, "b", LEASELOG),
     ]  # fmt: skip
+
+
+def one_round() -> Plan:
+    """Of one row with two cases, on both brokers."""
+    return Plan([row()], ["os"], 1, False, [LEASELOG, KAFKA])
+
+
+def test_a_run_that_goes_on_leaves_out_what_it_has_all_cases_of() -> None:
+    has_one, has_both = figure(LEASELOG, 1, 1.0), figure(KAFKA, 1, 1.0)
+    figures = [has_one, has_both, Figure("jobs", "many", KAFKA, "os", 1)]
+    assert [turn.kind for turn in one_round().left(figures)] == [LEASELOG]
+
+
+def test_a_case_that_failed_is_run_again() -> None:
+    failed = Figure("jobs", "many", LEASELOG, "os", 1, failed="no")
+    figures = [
+        figure(LEASELOG, 1, 1.0),
+        failed,
+        figure(KAFKA, 1, 1.0),
+        Figure("jobs", "many", KAFKA, "os", 1),
+    ]
+    (turn,) = one_round().left(figures)
+    assert turn.kind == LEASELOG
+    assert [turn.made(each) for each in figures] == [True, True, False, False]
+
+
+def test_what_was_another_when_the_run_went_on_is_told_beside_what_it_was() -> None:
+    run = Run({"date": "today", "disk": "slow"}, {})
+    run.also_measured_on({"date": "tomorrow", "disk": "slow", "Java": "17"})
+    assert run.machine == {"date": "today; then tomorrow", "disk": "slow", "Java": "17"}
+
+
+def test_the_timetable_names_every_row_and_the_sum() -> None:
+    plan = Plan([row("a", case_s=26.0), row("b", case_s=56.0)], ["os"], 1, False, [LEASELOG])
+    text = timetable(plan.turns(), plan.cases, is_quick=False)
+    assert [line.split()[:2] for line in text.splitlines()[1:]] == [
+        ["a", "1.0"],
+        ["b", "2.0"],
+        ["all", "3.0"],
+    ]
+
+
+def test_what_is_left_takes_as_much_longer_as_what_is_done() -> None:
+    progress = Progress(300.0)
+    assert progress.likely_s(progress.left_s) == 300.0
+    progress.ended(expected_s=100.0, took_s=150.0)
+    assert progress.likely_s(progress.left_s) == 300.0  # 200, half as much again
+
+
+def test_a_quick_case_is_not_expected_to_take_as_long_as_a_whole_one() -> None:
+    turn = Turn(1, "os", row(case_s=60.0), KAFKA)
+    whole_s, quick_s = (
+        expected_s(turn, lambda of: of.cases, is_quick=is_quick) for is_quick in (False, True)
+    )
+    assert quick_s < whole_s / 2
 
 
 def test_every_row_is_complete() -> None:
