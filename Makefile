@@ -6,7 +6,7 @@ PYTEST := $(BIN)/python -m pytest
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup demo demo-crash test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast deep bench docs
+.PHONY: setup demo demo-crash test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast seeds deep bench docs
 
 setup: $(VENV)/.ready
 
@@ -68,8 +68,12 @@ conformance: setup ## the published suites of Apache Kafka, all that are named
 conformance-fast: setup ## the same, the quick ones
 	CONFORMANCE_TESTS=2 tests/conformance/check tests/conformance/fast.txt
 
+seeds: setup ## ten thousand simulated runs, or those that are left of them: make seeds SEEDS="--runs 1000 --first 20000 --jobs 4"
+	$(BIN)/python tests/sim/seeds.py $(SEEDS)
+
 deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600
+	$(BIN)/python tests/sim/seeds.py $(SEEDS)
 	tests/interop/on-kafka $(BIN)/python
 	tests/interop/on-kafka-4.4 $(BIN)/python
 	tests/spark/check --on-kafka $(BIN)/python
