@@ -9,12 +9,15 @@ import pytest
 from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker import persister as persister_module
+from leaselog.broker import share_groups as share_groups_module
 from leaselog.broker.cluster import SHARE_STATE_TOPIC, CreatedTopic, FeatureUpdate, NewTopic
 from leaselog.broker.coordinator_partitions import coordinator_partition
 from leaselog.broker.persister import NoOpPersister
-from leaselog.coordination.share_state_commands import DeleteState, InitializeState, Written
+from leaselog.coordination.share_state_batches import StateBatch
+from leaselog.coordination.share_state_commands import DeleteState, InitializeState, WriteState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.share import RecordState
 from leaselog.wire.messages import (
     alter_share_group_offsets as altering,
 )
@@ -62,6 +65,7 @@ class Persister(NoOpPersister):
 
     def delete(self, ask: DeleteState) -> asyncio.Future[Written | Refused]:
         self.deleted.append(ask)
+        self.asked.set()
         return self.answer
 
 
@@ -78,6 +82,13 @@ async def has_begun(persister: Persister, count: int) -> None:
     """Returns when state of so many partitions has been asked to begin, which a write and its sync come before."""
     async with asyncio.timeout(60):
         while len(persister.begun) < count:
+            persister.asked.clear()
+            await persister.asked.wait()
+
+
+async def has_been_deleted(persister: Persister, count: int) -> None:
+    async with asyncio.timeout(60):
+        while len(persister.deleted) < count:
             persister.asked.clear()
             await persister.asked.wait()
 
@@ -334,6 +345,34 @@ def test_the_lag_counts_nothing_that_the_log_no_longer_has() -> None:
     run(work())
 
 
+def test_the_lag_counts_nothing_twice_that_was_finished_before_retention_took_what_was_not() -> None:
+    """Kafka subtracts what is finished from the stored start on, and that has not moved yet."""
+
+    async def work() -> None:
+        async with in_a_box() as box:
+            state = box.broker.persister
+            await prepare(box, t=1)
+            box.broker.persister = state
+            await box.append("t", *range(10))
+            await alter(box, t0=0)
+            topic, partition = box.broker.cluster.topic("t"), box.broker.logs.partition("t", 0)
+            assert topic is not None
+            assert partition is not None
+            key = SharePartitionKey(GroupId("g"), topic.topic_id, 0)
+            done = (StateBatch(2, 4, RecordState.ACKNOWLEDGED.value, 1), StateBatch(6, 9, 4, 1))
+            wrote = await state.write(
+                WriteState(key, delivery_complete_count=5, start_offset=0, batches=done)
+            )
+            assert wrote == Written()
+            assert await told(box, None) == {"t": [(0, 0, 5)]}
+            assert partition.log.delete_records(3) == 3
+            assert await told(box, None) == {"t": [(0, 0, 3)]}  # 4, 5 and 9
+            assert partition.log.delete_records(7) == 7
+            assert await told(box, None) == {"t": [(0, 0, 1)]}
+
+    run(work())
+
+
 def test_a_group_that_is_not_there_has_no_offsets_and_that_is_no_error() -> None:
     async def work() -> None:
         async with in_a_box() as box:
@@ -405,6 +444,72 @@ def test_a_group_goes_with_all_its_state_or_stays() -> None:
             assert await delete_group(box) is ErrorCode.NONE
             assert {ask.key.partition for ask in persister.deleted} == {0, 1}
             assert await delete_group(box) is ErrorCode.GROUP_ID_NOT_FOUND
+
+    run(work())
+
+
+def test_who_joins_a_group_that_is_being_deleted_founds_the_next_one() -> None:
+    """Not in between: the state of its second topic would go after it had begun."""
+
+    async def work() -> None:
+        async with in_a_box() as box:
+            persister = await prepare(box, t=1, u=1)
+            await beat(box, "a", 0, "t", "u")
+            await beat(box, "a", -1)
+            persister.begun.clear()
+            persister.hold()
+            deleting = asyncio.ensure_future(delete_group(box))
+            await has_been_deleted(persister, 1)
+            joining = asyncio.ensure_future(beat(box, "b", 0, "t", "u"))
+            await box.ask(ListGroupsRequest(), ListGroupsResponse, 5)  # the join has been read by now
+            assert not joining.done()
+            assert persister.begun == []
+            persister.answer.set_result(Written())
+            assert await deleting is ErrorCode.NONE
+            assert held(await joining) == [0, 0]
+            assert len(persister.deleted) == len(persister.begun) == 2
+
+    run(work())
+
+
+@pytest.mark.parametrize("work", ["delete", "delete offsets", "alter"])
+def test_who_would_wait_for_long_until_a_group_may_be_joined_comes_back_for_it(
+    work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(share_groups_module, "PATIENCE_S", 0.01)
+
+    async def story() -> None:
+        async with in_a_box() as box:
+            persister = await prepare(box, t=1)
+            await beat(box, "a", 0, "t")
+            await beat(box, "a", -1)
+            persister.begun.clear()
+            persister.hold()
+            how = {
+                "delete": lambda: delete_group(box),
+                "delete offsets": lambda: delete_offsets(box, "t"),
+                "alter": lambda: alter(box, t0=0),
+            }
+            working = asyncio.ensure_future(how[work]())
+            await (has_begun if work == "alter" else has_been_deleted)(persister, 1)
+            told_off = await beat(box, "b", 0, "t")
+            assert told_off.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+            persister.answer.set_result(Written())
+            await working
+            assert held(await beat(box, "b", 0, "t")) == [0]
+
+    run(story())
+
+
+def test_two_who_delete_a_group_at_once_are_told_what_two_in_turn_are() -> None:
+    async def work() -> None:
+        async with in_a_box() as box:
+            persister = await prepare(box, t=1)
+            await beat(box, "a", 0, "t")
+            await beat(box, "a", -1)
+            answers = await asyncio.gather(*(delete_group(box) for _ in range(2)))
+            assert sorted(answers) == [ErrorCode.NONE, ErrorCode.GROUP_ID_NOT_FOUND]
+            assert len(persister.deleted) == 1
 
     run(work())
 

@@ -3,16 +3,21 @@
 A group says which state must begin or go, and writes that down; the persister is asked from here; the group is told
 the outcome. A heartbeat waits for the state it needs, a moment at most, and then goes on: so a member has its first
 partitions in the answer to its first heartbeat, where Apache Kafka has it come back an interval later.
+
+Whoever sets or deletes what a group has come to needs it without members from the first step to the last. So such work
+on one group is done one at a time, and who joins meanwhile waits for it, a moment at most, and is told to come back.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from leaselog.broker.share_inspection import stored_machine
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.group_commands import Answer, DeleteGroup, Done
 from leaselog.coordination.share_group_commands import (
@@ -76,6 +81,8 @@ class ShareGroups:
         self._broker = broker
         #: state that is beginning, by group; who needs it waits
         self._beginning: dict[GroupId, set[asyncio.Task[None]]] = {}
+        #: groups that an administrator is at, until when
+        self._closed: dict[GroupId, asyncio.Future[None]] = {}
 
     def stop(self) -> None:
         for tasks in self._beginning.values():
@@ -88,6 +95,8 @@ class ShareGroups:
         """The group's answer, once there is state for what it assigns. The token of ``ask`` does not matter."""
         if ask.member_epoch == JOIN_EPOCH and any(map(self._broker.cluster.topic, ask.topics or ())):
             self._broker.persister.prepare()  # beside the write of the member, not behind it
+        if ask.member_epoch == JOIN_EPOCH and not await self._is_open(ask.group_id):
+            return Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The group's state is being changed.")
         beat = await self._heartbeat(ask)
         if isinstance(beat, Refused):
             return beat
@@ -174,6 +183,26 @@ class ShareGroups:
 
     # -- administration -------------------------------------------------------------------------------------
 
+    @asynccontextmanager
+    async def _without_members(self, group_id: GroupId) -> AsyncIterator[None]:
+        """Nobody joins the group inside, and nobody else changes its state: a member that came between two steps
+        would be given what goes with the next."""
+        while (others := self._closed.get(group_id)) is not None:
+            await asyncio.wait([others])
+        done = self._closed[group_id] = asyncio.get_running_loop().create_future()
+        try:
+            yield
+        finally:
+            del self._closed[group_id]
+            done.set_result(None)
+
+    async def _is_open(self, group_id: GroupId) -> bool:
+        """Once nobody is at it any more; False if that takes too long for a heartbeat."""
+        work = self._closed.get(group_id)
+        if work is not None:
+            await asyncio.wait([work], timeout=PATIENCE_S)
+        return group_id not in self._closed
+
     async def topics_with_state(self, group_id: GroupId) -> Sequence[StatesOfTopic] | Refused:
         """Empty for a group that is not there, or is none that shares."""
         found = await self._broker.groups.ask(
@@ -194,10 +223,13 @@ class ShareGroups:
                 )
             )
             for i, summary in zip(some, summaries, strict=True):
-                found[i] = self._offset(TopicPartition(topic.name, i), summary)
+                key = SharePartitionKey(group_id, topic.topic_id, i)
+                found[i] = await self._offset(key, TopicPartition(topic.name, i), summary)
         return found
 
-    def _offset(self, place: TopicPartition, summary: ShareSummary | Refused) -> PartitionOffset:
+    async def _offset(
+        self, key: SharePartitionKey, place: TopicPartition, summary: ShareSummary | Refused
+    ) -> PartitionOffset:
         if isinstance(summary, Refused):
             return PartitionOffset()
         if summary.start_offset < 0 or summary.delivery_complete_count == NO_COUNT:
@@ -205,16 +237,25 @@ class ShareGroups:
         partition = self._broker.logs.partition(*place)
         if partition is None:
             return PartitionOffset(refused=Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-        end = partition.log.high_watermark
-        lag = end - summary.start_offset - summary.delivery_complete_count
-        # What retention takes is written into the state with the next delivery, which may never come.
-        lag = min(lag, end - partition.log.start_offset)
+        lag = partition.log.high_watermark - summary.start_offset - summary.delivery_complete_count
+        if partition.log.start_offset > summary.start_offset:
+            # What retention takes is written into the state with the next delivery, which may never come. Kafka
+            # counts it until then.
+            machine = await stored_machine(self._broker, key, partition)
+            end = partition.log.high_watermark
+            lag = end - partition.log.start_offset if isinstance(machine, Refused) else machine.lag(end)
         return PartitionOffset(summary.start_offset, summary.leader_epoch, lag)
 
     async def alter_offsets(
         self, group_id: GroupId, offsets: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Refused | None] | Refused:
         """Why each was not set, None if it was; a refusal for all of them if the group is not to be altered."""
+        async with self._without_members(group_id):
+            return await self._alter_offsets(group_id, offsets)
+
+    async def _alter_offsets(
+        self, group_id: GroupId, offsets: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, Refused | None] | Refused:
         plan = await self._broker.groups.ask(
             group_id, lambda token: AlterShareOffsets(token, group_id, offsets), ShareOffsetsToSet
         )
@@ -242,6 +283,12 @@ class ShareGroups:
         self, group_id: GroupId, topics: Sequence[str]
     ) -> dict[str, StatesOfTopic | Refused] | Refused:
         """What was deleted of each topic, or why nothing was."""
+        async with self._without_members(group_id):
+            return await self._delete_offsets(group_id, topics)
+
+    async def _delete_offsets(
+        self, group_id: GroupId, topics: Sequence[str]
+    ) -> dict[str, StatesOfTopic | Refused] | Refused:
         plan = await self._broker.groups.ask(
             group_id,
             lambda token: DeleteShareOffsets(token, group_id, tuple(topics)),
@@ -257,6 +304,10 @@ class ShareGroups:
 
     async def delete_group(self, group_id: GroupId) -> Refused | None:
         """A group of any kind; a share group's state goes first, so that nothing is left which nobody would find."""
+        async with self._without_members(group_id):
+            return await self._delete_group(group_id)
+
+    async def _delete_group(self, group_id: GroupId) -> Refused | None:
         for _ in range(DELETE_ATTEMPTS):
             answer = await self._broker.groups.ask_any(group_id, lambda token: DeleteGroup(token, group_id))
             if isinstance(answer, Refused):

@@ -27,7 +27,7 @@ from leaselog.wire.record_batch import HEADER_BYTES, TimestampType, read_header
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["Standing", "standing"]
+__all__ = ["Standing", "standing", "stored_machine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ async def standing(broker: Broker, key: SharePartitionKey, partition: Partition)
     """OFFSET_NOT_AVAILABLE while the group has not begun with the partition."""
     owner = broker.shares.find(key.group_id, TopicIdPartition(key.topic_id, key.partition))
     machine = None if owner is None or owner.is_over else owner.machine
-    found = await _stored(broker, key, partition) if machine is None else machine
+    found = await stored_machine(broker, key, partition) if machine is None else machine
     if isinstance(found, Refused):
         return found
     inspection, log = inspect(found), partition.log
@@ -56,7 +56,9 @@ async def standing(broker: Broker, key: SharePartitionKey, partition: Partition)
     return Standing(inspection, log.high_watermark, age_ms)
 
 
-async def _stored(broker: Broker, key: SharePartitionKey, partition: Partition) -> SharePartition | Refused:
+async def stored_machine(
+    broker: Broker, key: SharePartitionKey, partition: Partition
+) -> SharePartition | Refused:
     """Nobody of the group is here: what is kept of it, in which nothing is leased. Reading it fences nobody."""
     read = await broker.persister.read(ReadState(key))
     if isinstance(read, Refused):

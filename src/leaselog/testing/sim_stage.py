@@ -18,8 +18,8 @@ from leaselog.admin.configs import Resource, ResourceType
 from leaselog.admin.outcome import SomeFailed
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.topics import NewTopic
-from leaselog.client import ClientError
-from leaselog.model import TopicPartition
+from leaselog.client import BrokerError, ClientError, Cluster, Node
+from leaselog.model import ErrorCode, TopicPartition
 from leaselog.testing.share_history import (
     Acknowledging,
     Answered,
@@ -35,10 +35,14 @@ from leaselog.testing.sim_clients import Habits, SimConsumer, SimProducer
 from leaselog.testing.sim_loop import SimProcess
 from leaselog.testing.sim_net import SimTransport
 from leaselog.testing.sim_world import ADDRESS, Impossible, World
+from leaselog.wire.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
+from leaselog.wire.messages.delete_groups import DeleteGroupsRequest
+from leaselog.wire.schema import Message
 
 __all__ = ["LIMIT", "LOCK_MS", "Report", "Stage", "settings"]
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Message)
 
 LIMIT = 5
 LOCK_MS = 2_000
@@ -84,6 +88,17 @@ class Report:
     seen: Counter[str]
 
 
+class _Counting(Cluster):
+    """Counts the requests that change how far a group has come: what is refused when it is asked again may be done."""
+
+    changes: Counter[str]
+
+    async def request(self, message: Message, kind: type[M], *, node: Node | int | None = None) -> M:
+        if isinstance(message, AlterShareGroupOffsetsRequest | DeleteGroupsRequest):
+            self.changes[type(message).__name__] += 1
+        return await super().request(message, kind, node=node)
+
+
 class Stage:
     def __init__(self, world: World, *, topic: str = "t", groups: Iterable[str] = ("g",)) -> None:
         self.world = world
@@ -97,6 +112,7 @@ class Stage:
         self.consumers: list[SimConsumer] = []
         self.inspector = Inspector(world)
         self._admin = SimProcess("admin", "admin")
+        self._changes = Counter[str]()
         self.seen = Counter[str]()
         #: by group and partition: where an administrator had the group begin anew
         self._resets: dict[tuple[str, int], int] = {}
@@ -157,7 +173,9 @@ class Stage:
         """What an administrator does, tried again while it may pass."""
 
         async def do() -> T:
-            async with AsyncAdmin(ADDRESS, request_timeout_ms=5_000, api_timeout_ms=60_000) as admin:
+            cluster = _Counting(ADDRESS, request_timeout_ms=5_000, api_timeout_ms=60_000)
+            cluster.changes = self._changes
+            async with AsyncAdmin.over(cluster) as admin:
                 return await work(admin)
 
         while True:
@@ -196,7 +214,7 @@ class Stage:
         """An administrator sets a group's offsets, or deletes it (and then ``offsets`` are where it begins again);
         whether the broker agreed. History begins anew with it."""
         history = self.histories[group]
-        mark = len(history)
+        mark, asked = len(history), self._changes.total()
         where = {TopicPartition(self.topic, i): offset for i, offset in offsets.items()}
         try:
             with self.inspector.starts_may_move():
@@ -206,11 +224,14 @@ class Stage:
                     await self.administer(lambda admin: admin.alter_share_group_offsets(group, where))
         except (ClientError, SomeFailed) as refused:
             self.world.note(f"admin: {refused!r}")
-            if not deletes:
-                return False
-            # The state goes before the group does, as in Kafka: a member that joined in between keeps the group,
-            # and how far it had come is gone.
-            self._unclear_groups.add(group)
+            is_first = self._changes.total() == asked + 1
+            if is_first and isinstance(refused, BrokerError) and refused.code is ErrorCode.NON_EMPTY_GROUP:
+                return False  # and nothing has changed
+            self._unclear_groups.add(
+                group
+            )  # one of the times it was asked, it may have been done, or in part
+        else:
+            self._unclear_groups.discard(group)
         racing = {
             Place(event.partition, event.offset)
             for event in history[mark:]

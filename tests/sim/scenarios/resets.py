@@ -1,6 +1,8 @@
-"""An administrator sets offsets and deletes groups, in a race with members that come and go."""
+"""An administrator sets offsets and deletes groups: in a race with members that come and go, or as the broker dies."""
 
 from __future__ import annotations
+
+import asyncio
 
 from leaselog.testing.sim_stage import Stage, settings
 
@@ -21,7 +23,7 @@ async def play(stage: Stage) -> None:
         if chance.random() < 0.5:  # a race
             _start_again(stage)
             await world.sleep(0.0, 0.1)
-        await _begin_anew(stage)
+        await asyncio.gather(_begin_anew(stage), _disturb(stage))
         if chance.random() < 0.3:
             await world.restart()
         if all(c.is_done for c in stage.consumers):
@@ -41,6 +43,19 @@ async def _begin_anew(stage: Stage) -> None:
     if deletes:  # it begins again with the first record, as its config says, which outlives it
         offsets = dict.fromkeys(offsets, 0)
     await stage.begin_anew("g", offsets, deletes=deletes)
+
+
+async def _disturb(stage: Stage) -> None:
+    """Whoever is told nothing asks again, and finds done what it asked for, or half of it."""
+    world, chance = stage.world, stage.world.chance
+    what = chance.random()
+    if what < 0.6:
+        return
+    await world.sleep(0.0, chance.choice((0.005, 0.02, 0.1)))
+    if what < 0.8:
+        await world.restart(gently=0.2)
+    elif ends := [end for end in world.net.connections() if "admin" in (end.near[0], end.far[0])]:
+        world.net.cut(chance.choice(ends), half=chance.random() < 0.5)
 
 
 def _start_again(stage: Stage) -> None:
