@@ -248,6 +248,8 @@ class ShareMachine(RuleBasedStateMachine):
             self.store(write)
         self.writes, self.letters = [], []
         states = {o: s for o, s in self.stored.items() if o >= self.stored_start}
+        # a lease's last end stands without its write: such a record is delivered again, and may end otherwise
+        self.doomed = {o for o, (state, _) in states.items() if state is RecordState.ARCHIVING}
         batches = tuple(StateBatch(o, o + 1, *s) for o, s in sorted(states.items()))
         self.partition = SharePartition.from_state(
             ReadState(self.stored_start, batches), log_start=self.log_start, reset_to=0, limits=self.limits
