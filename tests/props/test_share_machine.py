@@ -332,6 +332,7 @@ class ShareMachine(RuleBasedStateMachine):
         }
         assert expanded == oracle.records, "INV-10"
         assert (partition.start, partition.end) == (oracle.start, oracle.end), "INV-10"
+        assert (partition.accepted_count, partition.failed_count) == (oracle.accepted, oracle.failed)
         assert partition.start >= self.low, "INV-4"
         self.low = partition.start
         leased = [r for r in oracle.records.values() if r.state is RecordState.ACQUIRED and r.write is None]

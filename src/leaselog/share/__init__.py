@@ -18,7 +18,7 @@ from leaselog.share.commands import (
     WriteToken,
 )
 from leaselog.share.counters import Counters
-from leaselog.share.dead_letters import LIMIT_REACHED, REJECTED
+from leaselog.share.dead_letters import LIMIT_REACHED, NO_RECORD, REJECTED
 from leaselog.share.effects import (
     Acknowledged,
     Acquired,
@@ -51,6 +51,7 @@ __all__ = [
     "FINAL_EPOCH",
     "INITIAL_EPOCH",
     "LIMIT_REACHED",
+    "NO_RECORD",
     "REJECTED",
     "ClosedConnection",
     "ConnectionId",

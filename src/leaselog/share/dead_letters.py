@@ -9,16 +9,18 @@ from __future__ import annotations
 from leaselog.share.commands import AcknowledgeType, Limits
 from leaselog.share.record_state import RecordState
 
-__all__ = ["LIMIT_REACHED", "REJECTED", "cause_from_count", "fate_of", "fate_of_last_delivery"]
+__all__ = ["LIMIT_REACHED", "NO_RECORD", "REJECTED", "cause_from_count", "fate_of", "fate_of_last_delivery"]
 
 #: header values of dead letters, as Apache Kafka writes them
 REJECTED = "Offset rejected by client."
 LIMIT_REACHED = "Offset delivery count exceeded the threshold."
+#: of what is archived without a letter because its consumer found nothing at the offset: it has not failed
+NO_RECORD = "No record at the offset."
 
 Fate = tuple[RecordState, str | None]
 
 _FATES: dict[AcknowledgeType, Fate] = {
-    AcknowledgeType.GAP: (RecordState.ARCHIVED, None),
+    AcknowledgeType.GAP: (RecordState.ARCHIVED, NO_RECORD),
     AcknowledgeType.ACCEPT: (RecordState.ACKNOWLEDGED, None),
     AcknowledgeType.RELEASE: (RecordState.AVAILABLE, None),
     AcknowledgeType.REJECT: (RecordState.ARCHIVED, None),

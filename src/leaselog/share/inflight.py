@@ -39,7 +39,7 @@ class Cell(NamedTuple):
     deadline_ms: int | None = None
     write: int | None = None
     target: RecordState | None = None
-    #: why it becomes a dead letter; while ARCHIVING is the state or the target, and only then
+    #: why it becomes a dead letter, while ARCHIVING is the state or the target; or that it is no record
     cause: str | None = None
 
 

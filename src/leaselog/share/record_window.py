@@ -12,6 +12,7 @@ from leaselog.model import BrokenInvariant, MemberId
 from leaselog.share.acknowledging import is_hole
 from leaselog.share.available import Available, Taker
 from leaselog.share.deadlines import Deadlines
+from leaselog.share.dead_letters import NO_RECORD
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 
@@ -59,7 +60,9 @@ class RecordWindow:
         "_deadlines",
         "_held",
         "_runs",
+        "accepted_count",
         "became_available",
+        "failed_count",
         "hole_count",
         "pending_complete_count",
     )
@@ -76,6 +79,10 @@ class RecordWindow:
         self.hole_count = 0
         #: records that a write in flight is to make terminal
         self.pending_complete_count = 0
+        #: records that members have accepted, since the window was made
+        self.accepted_count = 0
+        #: records that were rejected or used up their deliveries; not what turned out to be no record
+        self.failed_count = 0
         #: set whenever a record becomes acquirable; whoever wakes the fetchers clears it
         self.became_available = False
 
@@ -212,10 +219,20 @@ class RecordWindow:
         self.became_available = True
 
     def _move(self, count: int, old: Cell, new: Cell) -> None:
-        if old.state is not new.state and not is_legal(old.state, new.state):
-            raise BrokenInvariant(f"{count} records would go from {old} to {new}")
+        if old.state is not new.state:
+            if not is_legal(old.state, new.state):
+                raise BrokenInvariant(f"{count} records would go from {old} to {new}")
+            if old.state is RecordState.ACQUIRED:
+                self._finish(count, new.state, old.cause)
         self._leave(count, old)
         self._enter(count, new)
+
+    def _finish(self, count: int, state: RecordState, cause: str | None) -> None:
+        """Leased records are not leased any more. Whatever becomes of a dead letter, its record failed now."""
+        if state is RecordState.ACKNOWLEDGED:
+            self.accepted_count += count
+        elif state is not RecordState.AVAILABLE and cause is not NO_RECORD:
+            self.failed_count += count
 
     def _enter(self, count: int, cell: Cell) -> None:
         self._counts[cell.state] += count

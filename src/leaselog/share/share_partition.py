@@ -147,6 +147,16 @@ class SharePartition:
         return self._window.complete_count + self._window.pending_complete_count
 
     @property
+    def accepted_count(self) -> int:
+        """Records whose acceptance is safe, since this leader began."""
+        return self._window.accepted_count
+
+    @property
+    def failed_count(self) -> int:
+        """The same of those that were rejected or have used up their deliveries: dead letters, where the group has such."""
+        return self._window.failed_count
+
+    @property
     def run_count(self) -> int:
         return self._window.run_count
 

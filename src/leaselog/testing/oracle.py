@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from leaselog.model import MemberId
-from leaselog.share import LIMIT_REACHED, REJECTED, AcknowledgeType, Limits, RecordState
+from leaselog.share import LIMIT_REACHED, NO_RECORD, REJECTED, AcknowledgeType, Limits, RecordState
 
 __all__ = ["Letters", "Oracle", "Record", "Written"]
 
@@ -48,6 +48,8 @@ class Oracle:
         self.limits = limits
         self.start = self.end = start
         self.records: dict[int, Record] = {}
+        #: records that were accepted, and that were rejected or are out of deliveries
+        self.accepted = self.failed = 0
 
     def load(self, states: Written, log_start: int) -> None:
         self.end = max([self.start, *(offset + 1 for offset in states)])
@@ -89,6 +91,7 @@ class Oracle:
         for offset in offsets:
             count = self.records[offset].count
             is_last = count >= self.limits.delivery_count_limit
+            self.failed += is_last
             if not is_last:
                 self.records[offset] = Record(AVAILABLE, count)
             elif self.limits.has_dead_letters:
@@ -132,7 +135,7 @@ class Oracle:
             if cause is not None and self.limits.has_dead_letters:
                 target = ARCHIVING
             else:
-                cause = None
+                cause = NO_RECORD if kind == AcknowledgeType.GAP else None
             self.records[offset] = replace(record, write=token, target=target, cause=cause)
             written[offset] = (target, record.count)
         return written
@@ -145,6 +148,8 @@ class Oracle:
             if record.target is None:
                 self.records[offset] = Record(record.state, record.count, cause=record.cause)
             elif ok:
+                self.accepted += record.target is RecordState.ACKNOWLEDGED
+                self.failed += record.target in (ARCHIVED, ARCHIVING) and record.cause != NO_RECORD
                 self.records[offset] = Record(record.target, record.count, cause=record.cause)
             else:
                 self.records[offset] = replace(record, write=None, target=None, cause=None)
