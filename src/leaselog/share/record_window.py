@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from leaselog.model import BrokenInvariant, MemberId
 from leaselog.share.acknowledging import is_hole
 from leaselog.share.available import Available, Taker
-from leaselog.share.deadlines import Deadlines
 from leaselog.share.dead_letters import NO_RECORD
+from leaselog.share.deadlines import Deadlines
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 

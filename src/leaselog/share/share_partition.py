@@ -153,7 +153,7 @@ class SharePartition:
 
     @property
     def failed_count(self) -> int:
-        """The same of those that were rejected or have used up their deliveries: dead letters, where the group has such."""
+        """Those that were rejected or have used up their deliveries: dead letters, where the group has such."""
         return self._window.failed_count
 
     @property
