@@ -1,11 +1,13 @@
 """One small day of a broker, and what becomes of it if the machine dies at any one of its file operations.
 
-python tests/sim/crash_points.py            every one of them
-python tests/sim/crash_points.py OPERATION  that one, with its story if it fails
+python tests/sim/crash_points.py                     every one of them, of the first day
+python tests/sim/crash_points.py --seeds 0-3         of each of these days, which differ in what chance chooses
+python tests/sim/crash_points.py OPERATION --seeds 2 that one, with its story if it fails
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import sys
 from pathlib import Path
@@ -17,10 +19,13 @@ from leaselog.model import TopicPartition
 from leaselog.testing.sim_checks import what_is_kept
 from leaselog.testing.sim_clients import Habits
 from leaselog.testing.sim_stage import Stage, settings
-from leaselog.testing.sim_world import HOST, Impossible, World
+from leaselog.testing.sim_world import HOST, World
 from sim.play import Failed
 
-__all__ = ["count_operations", "die_at"]
+__all__ = ["FIRST", "count_operations", "die_at"]
+
+#: the disk is the test's until here: making the data directory
+FIRST = 3
 
 #: the broker's own day, apart from what chance chooses: snapshots and pruning often
 SETTINGS = {
@@ -46,11 +51,9 @@ async def _day(stage: Stage) -> None:
     stage.add_producers(1, 12, pause_s=0.2)
     stage.add_consumers(1, habits=HABITS)
     await world.sleep(2.5)
-    await stage.administer(
-        lambda admin: admin.delete_records(
-            {TopicPartition(stage.topic, 0): 2, TopicPartition(stage.topic, 1): 1}
-        )
-    )
+    await world.until(lambda: world.is_up and all(p.is_done for p in stage.producers), "all is produced", 60)
+    before = {TopicPartition(stage.topic, i): min(2 - i, _end(stage, i)) for i in range(stage.partitions)}
+    await stage.administer(lambda admin: admin.delete_records(before))
     if world.lives == 1 and world.is_up and await world.stop():
         await world.start()
     # It may have died meanwhile, and is brought back by `_revive`, in two starts.
@@ -58,6 +61,12 @@ async def _day(stage: Stage) -> None:
     await world.until(lambda: not stage.world.net.is_blocked, "the lines are back", 60)
     stage.add_producers(1, 6, pause_s=0.1)
     await stage.finish()
+
+
+def _end(stage: Stage, index: int) -> int:
+    partition = None if stage.world.broker is None else stage.world.broker.logs.partition(stage.topic, index)
+    assert partition is not None
+    return partition.log.high_watermark
 
 
 async def _revive(stage: Stage) -> None:
@@ -109,23 +118,30 @@ def die_at(operation: int, seed: int = 0) -> bool:
         return world.run(story)
     except Exception as failed:
         lines = "\n".join(world.lines)
-        again = f"python tests/sim/crash_points.py {operation}"
+        again = f"python tests/sim/crash_points.py {operation} --seeds {seed}"
         raise Failed(f"{lines}\n{type(failed).__name__}: {failed}\nplay it again: {again}") from failed
 
 
 def main() -> int:
-    if len(sys.argv) > 1:
-        print(die_at(int(sys.argv[1])))
-        return 0
-    count = count_operations()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("operation", type=int, nargs="?")
+    parser.add_argument("--seeds", default="0", help="one, or FIRST-LAST")
+    args = parser.parse_args()
+    first, dash, last = args.seeds.partition("-")
     failures = 0
-    for operation in range(3, count + 1):
-        try:
-            die_at(operation)
-        except (Failed, Impossible) as failed:
-            failures += 1
-            print(str(failed)[-1500:], flush=True)
-    print(f"{count} operations, {failures} not survived")
+    for seed in range(int(first), int(last if dash else first) + 1):
+        count = count_operations(seed)
+        points = range(FIRST, count + 1) if args.operation is None else [args.operation]
+        died = 0
+        for operation in points:
+            try:
+                died += die_at(operation, seed)
+            except Failed as failed:
+                failures += 1
+                print(str(failed) if len(points) == 1 else str(failed)[-1500:], flush=True)
+        print(f"seed {seed}: {count} operations, died at {died}, {failures} not survived so far", flush=True)
     return 1 if failures else 0
 
 

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sim.crash_points import count_operations, die_at
-
-#: the disk is the test's until here: making the data directory
-FIRST = 3
+from sim.crash_points import FIRST, count_operations, die_at
 
 
 def test_dying_here_and_there_in_a_day_loses_nothing() -> None:

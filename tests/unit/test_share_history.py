@@ -144,6 +144,20 @@ def test_nobody_finishes_what_another_holds() -> None:
     assert "stolen" not in broken(before_b_had_it)
 
 
+def test_nobody_finishes_what_was_not_his_any_more() -> None:
+    rules = Rules(3, LOCK_S * 1000, {0: 1}, longest_lock_ms=LOCK_S * 1000)
+    late = [*stored(), delivered("a", 1), *acknowledged("a", "accept", 1 + LOCK_S + 1)]
+    assert [violation.rule for violation in judge(late, rules).violations] == ["overdue"]
+    in_time = [*stored(), delivered("a", 1), *acknowledged("a", "accept", LOCK_S)]
+    assert judge(in_time, rules).violations == ()
+    refused = [*late[:-2], *acknowledged("a", "accept", 12, ok=False)]
+    assert judge(refused, rules).violations == ()
+    passed = [*late, delivered("b", 11.2, 2), *acknowledged("b", "accept", 11.3)]
+    assert judge(passed, rules).violations == (), "what the start has passed may be acknowledged by anybody"
+    unknown = Rules(3, LOCK_S * 1000, {0: 1})
+    assert judge(late, unknown).violations == ()
+
+
 def test_nobody_has_to_finish_what_the_log_no_longer_has() -> None:
     events = [*stored(0), delivered("a", 1)]
     assert broken(events, {0: 1}) == ["lost"]

@@ -10,6 +10,7 @@ does an acknowledgement whose answer never came; so a history without violations
     over limit    delivered more often than the group allows, as the broker counts
     two holders   leased to two consumers at once
     stolen        acknowledged by one consumer, and taken for good, while another certainly had it
+    overdue       acknowledged, and taken for good, when the lease had certainly ended and nobody had finished it
     lost          through according to the broker, and nobody ever finished it; or answered to a producer and not there;
                   or neither accepted by anybody nor a dead letter, where the group has such
 """
@@ -52,6 +53,8 @@ class Rules:
     delivery_count_limit: int
     #: the shortest that a lease may have been
     lock_duration_ms: int
+    #: the longest, with what the broker may be late; None if nobody can say, as where leases are renewed
+    longest_lock_ms: int | None = field(default=None, kw_only=True)
     #: by partition: the broker says that it is done with everything below. None if nobody asked
     through: Mapping[int, int] | None = None
     #: archived by the broker for being out of deliveries; a consumer that closes may never have seen the last one
@@ -124,6 +127,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_over_limit(story, rules),
             *_two_holders(history, story, rules),
             *_stolen(history, story, rules),
+            *_overdue(place, story, rules),
             *_lost(place, story, rules),
             *_wrong_letters(history, place, story, rules),
         ]
@@ -236,6 +240,28 @@ def _stolen(history: _History, story: _Story, rules: Rules) -> Found:
                 )
 
 
+def _overdue(place: Place, story: _Story, rules: Rules) -> Found:
+    """Of a record that the start may have passed everything is taken for good; so of those that somebody finished or
+    that are gone nothing is said."""
+    is_gone = place.offset < rules.log_starts.get(place.partition, 0)
+    if rules.longest_lock_ms is None or rules.through is None or is_gone or _is_over(place, story, rules):
+        return
+    for call in story.calls:
+        if not call.ok or call.delivery is None:
+            continue
+        ended_ns = call.delivery.at_ns + rules.longest_lock_ms * _NS_PER_MS
+        others = [other for other in story.calls if other is not call and other.kind != "release"]
+        if call.at_ns > ended_ns and not others:
+            yield "overdue", f"{call.consumer} was told that its {call.kind} is done, and its lease was over"
+
+
+def _is_over(place: Place, story: _Story, rules: Rules) -> bool:
+    """It may have been archived for its number of deliveries."""
+    return place in rules.out_of_deliveries or any(
+        d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
+    )
+
+
 def _certain_end(history: _History, story: _Story, delivery: Delivered, rules: Rules) -> int:
     """Until when the consumer has certainly held it: neither asked to end it nor out of time, its broker alive and
     in touch."""
@@ -255,11 +281,12 @@ def _lost(place: Place, story: _Story, rules: Rules) -> Found:
     if place.offset >= through:
         yield "lost", f"it lies beyond {through}, where the broker says that the partition ends"
         return
-    is_over = place in rules.out_of_deliveries or any(
-        d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
-    )
     is_gone = place.offset < rules.log_starts.get(place.partition, 0)
-    if not is_over and not is_gone and not any(call.kind != "release" for call in story.calls):
+    if (
+        not _is_over(place, story, rules)
+        and not is_gone
+        and not any(call.kind != "release" for call in story.calls)
+    ):
         yield "lost", "nobody accepted or rejected it, and it had deliveries left"
 
 

@@ -7,6 +7,7 @@ their bounds, and that every answered produce lies in the log.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,15 +16,17 @@ from typing import Any
 from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
 from leaselog.coordination.cluster_names import is_internal
-from leaselog.coordination.share_state_commands import WriteState
+from leaselog.coordination.share_state_commands import DeleteState, InitializeState, ReadState, WriteState
+from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import BrokenInvariant, Refused
 from leaselog.share import RecordState, SharePartition
 from leaselog.testing.share_history_check import Place
+from leaselog.testing.sim_state_book import Asked, StateBook
 from leaselog.testing.sim_world import Impossible, World
 from leaselog.wire.record_batch import iterate_headers
 from leaselog.wire.records import Record, read_records
 
-__all__ = ["Inspector", "compare_log", "key_of", "letters_of", "records_of", "what_is_kept"]
+__all__ = ["OVERDUE_MS", "Inspector", "compare_log", "key_of", "letters_of", "records_of", "what_is_kept"]
 
 #: a batch may reach beyond the window's bound: as many records as one of a simulated producer's can have
 BATCH_RECORDS = 60
@@ -44,18 +47,66 @@ class Inspector:
     starts: dict[tuple[str, str, int], int] = field(default_factory=dict)
     #: how much was looked at, so that nobody is pleased with having looked at nothing
     windows_seen: int = 0
+    states_read: int = 0
     _starts_move: bool = False
+    #: outlives the brokers
+    _books: dict[SharePartitionKey, StateBook] = field(default_factory=dict)
 
     def begin(self, broker: Broker) -> None:
         """A broker is about to start."""
         persister: Any = broker.persister
-        write = persister.write
+        initialize, read, write, delete = (
+            persister.initialize,
+            persister.read,
+            persister.write,
+            persister.delete,
+        )
 
-        def heard(ask: WriteState) -> Any:
+        def initialized(ask: InitializeState) -> Any:
+            self._book(ask.key).begins_anew()
+            return initialize(ask)
+
+        def deleted(ask: DeleteState) -> Any:
+            self._book(ask.key).begins_anew()
+            return delete(ask)
+
+        def was_read(ask: ReadState) -> Any:
+            book = self._book(ask.key)
+            asked, answer = book.read_asked(), read(ask)
+            answer.add_done_callback(lambda done: self._note_read(ask, book, asked, done))
+            return answer
+
+        def written(ask: WriteState) -> Any:
             self._note_archived(broker, ask)
-            return write(ask)
+            book = self._book(ask.key)
+            asked, passed = book.write_asked(ask)
+            if passed:
+                self._note_passed(broker, ask, passed)
+            answer = write(ask)
+            answer.add_done_callback(lambda done: book.write_ended(asked, ask, ok=_is_ok(done)))
+            return answer
 
-        persister.write = heard
+        persister.initialize, persister.delete = initialized, deleted
+        persister.read, persister.write = was_read, written
+
+    def _book(self, key: SharePartitionKey) -> StateBook:
+        return self._books.setdefault(key, StateBook())
+
+    def _note_read(self, ask: ReadState, book: StateBook, asked: Asked, done: asyncio.Future[Any]) -> None:
+        if _is_ok(done) and (wrong := book.read_answered(asked, done.result())):
+            self.world.impossible.append(f"{ask.key}: {'; '.join(wrong[:3])}")
+        self.states_read += _is_ok(done)
+
+    def _note_passed(self, broker: Broker, ask: WriteState, passed: list[int]) -> None:
+        """The start may pass what is not there."""
+        topic = broker.cluster.topic_name_of(ask.key.topic_id)
+        partition = None if topic is None else broker.logs.partition(topic, ask.key.partition)
+        if partition is not None:
+            there = {offset for offset, _ in records_of(partition)}
+            if live := [offset for offset in passed if offset in there]:
+                self.world.impossible.append(
+                    f"{ask.key}: the start passes {live[:10]}, which nobody has finished"
+                )
 
     def _note_archived(self, broker: Broker, ask: WriteState) -> None:
         limit = broker.cluster.configuration.group(ask.key.group_id).share_delivery_count_limit
@@ -113,6 +164,12 @@ class Inspector:
                 raise Impossible(
                     f"{where}: the lease of [{start}, {end}) ended at {cell.deadline_ms}, it is {now_ms}"
                 )
+
+
+def _is_ok(done: asyncio.Future[Any]) -> bool:
+    """An answer, and no refusal."""
+    is_answer = not done.cancelled() and done.exception() is None
+    return is_answer and not isinstance(done.result(), Refused)
 
 
 def key_of(record: str) -> str:

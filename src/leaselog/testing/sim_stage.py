@@ -30,7 +30,7 @@ from leaselog.testing.share_history import (
     to_line,
 )
 from leaselog.testing.share_history_check import Place, Rules, judge
-from leaselog.testing.sim_checks import Inspector, compare_log, letters_of, records_of
+from leaselog.testing.sim_checks import OVERDUE_MS, Inspector, compare_log, letters_of, records_of
 from leaselog.testing.sim_clients import Habits, SimConsumer, SimProducer
 from leaselog.testing.sim_loop import SimProcess
 from leaselog.testing.sim_net import SimTransport
@@ -148,11 +148,17 @@ class Stage:
         """A broker with the topic, and groups that begin with its first record."""
         await self.world.start()
         configs = {key.replace("_", "."): value for key, value in topic_configs.items()}
-        await self.administer(
-            lambda admin: admin.create_topics([NewTopic(self.topic, self.partitions, configs=configs)])
-        )
+        await self._create(NewTopic(self.topic, self.partitions, configs=configs))
         for group in self.groups:
             await self.set_group(group, share_auto_offset_reset="earliest")
+
+    async def _create(self, topic: NewTopic) -> None:
+        try:
+            await self.administer(lambda admin: admin.create_topics([topic]))
+        except BrokerError as failed:
+            if failed.code is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                raise
+            # It was made when it was asked for before, by a broker that died before it could say so.
 
     async def set_group(self, group: str, **values: str) -> None:
         """Underscores are dots."""
@@ -163,9 +169,7 @@ class Stage:
         """Whatever the group does not accept is to be found on a topic of its own."""
         name = self.dead_letter_topics[group] = f"dlq.{group}"
         configs = {"errors.deadletterqueue.group.enable": "true"}
-        await self.administer(
-            lambda admin: admin.create_topics([NewTopic(name, partitions, configs=configs)])
-        )
+        await self._create(NewTopic(name, partitions, configs=configs))
         wish = {"topic_name": name, "copy_record_enable": "true"}
         await self.set_group(group, **{f"errors_deadletterqueue_{k}": v for k, v in wish.items()})
 
@@ -303,6 +307,7 @@ class Stage:
         ends = {i: found.log.high_watermark for i, found in enumerate(logs) if found is not None}
         starts = {i: found.log.start_offset for i, found in enumerate(logs) if found is not None}
         self.seen["windows"] += self.inspector.windows_seen
+        self.seen["states read"] += self.inspector.states_read
         if self.is_compacted:
             for i, found in enumerate(logs):
                 there = {offset for offset, _ in records_of(found)} if found is not None else set()
@@ -324,7 +329,15 @@ class Stage:
             through = None
         excused = self.inspector.archived.get(group, set()) | self._unclear.get(group, set())
         letters = self._dead_letters(group)
-        rules = Rules(LIMIT, LOCK_MS, through, excused, begins or {}, letters)
+        rules = Rules(
+            LIMIT,
+            LOCK_MS,
+            through,
+            excused,
+            begins or {},
+            letters,
+            longest_lock_ms=LOCK_MS + OVERDUE_MS,
+        )
         verdict = judge([*self.produced, *history], rules)
         self.seen += verdict.seen
         if verdict.violations:
