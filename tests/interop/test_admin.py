@@ -46,14 +46,15 @@ def test_the_snippets_of_the_guide_work(
     address = broker_factory().address
     snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     names: dict[str, object] = {"__name__": "guide"}
-    assert len(snippets) == 5
+    assert len(snippets) == 6
     for snippet in snippets:
         exec(compile(snippet.replace("127.0.0.1:9092", address), str(GUIDE), "exec"), names)
     shown = capsys.readouterr().out
     assert "billing GroupState.EMPTY" in shown
     assert "orders-0 0 0" in shown
     assert "nobody of that name\nalready there: ['orders']\n" in shown
-    assert shown.endswith("['invoices', 'orders']\n")
+    assert "0 put back, 0 skipped, 0 gone\n" in shown
+    assert shown.endswith("['dlq.packing', 'invoices', 'orders']\n")
 
 
 @pytest.mark.on_kafka

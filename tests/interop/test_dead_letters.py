@@ -295,13 +295,16 @@ def test_a_consumer_that_rejects_and_closes_leaves_its_letters(
 
 
 def test_the_commands_of_the_guide_work(dead_broker: BrokerProcess) -> None:
-    (snippet,) = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    script = "set -e -o pipefail\n" + snippet.replace("127.0.0.1:9092", dead_broker.address)
+    snippets = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+    script = "set -e -o pipefail\n" + "".join(snippets).replace("127.0.0.1:9092", dead_broker.address)
     path = f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, timeout=240, env={**os.environ, "PATH": path}
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    letters = ended.stdout.splitlines()[-2:]
+    lines = ended.stdout.splitlines()
+    letters = [line for line in lines if line.startswith("__dlq")]
     assert [line.split("\t")[-1] for line in letters] == ["1", "2"]
     assert "__dlq.errors.message:Offset rejected by client." in letters[0]
+    assert "Share group 'packing' has 2 letters in topic dlq.packing, 0 of them settled." in lines
+    assert lines[-2:] == ["", "Put back: 2 to orders."]

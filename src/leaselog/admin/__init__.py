@@ -12,6 +12,11 @@ from leaselog.admin.configs import (
     configured_names,
     describe_configs,
 )
+from leaselog.admin.dead_letters.accounts import RedriveResult
+from leaselog.admin.dead_letters.claim import RedriveStopped
+from leaselog.admin.dead_letters.inspect import inspect_dead_letters
+from leaselog.admin.dead_letters.redrive import MAX_HOPS, redrive
+from leaselog.admin.dead_letters.report import DeadLetterCause, DeadLetterReport, DeadLetterSample
 from leaselog.admin.groups import (
     GroupDescription,
     GroupListing,
@@ -48,11 +53,15 @@ from leaselog.admin.topics import (
 
 __all__ = [
     "HIGH_WATERMARK",
+    "MAX_HOPS",
     "Admin",
     "AsyncAdmin",
     "ClusterDescription",
     "ConfigEntry",
     "ConfigSource",
+    "DeadLetterCause",
+    "DeadLetterReport",
+    "DeadLetterSample",
     "GroupDescription",
     "GroupListing",
     "GroupState",
@@ -63,6 +72,8 @@ __all__ = [
     "NewTopic",
     "Outcomes",
     "PartitionDescription",
+    "RedriveResult",
+    "RedriveStopped",
     "Resource",
     "ResourceType",
     "ShareOffset",
@@ -85,9 +96,11 @@ __all__ = [
     "describe_groups",
     "describe_share_partitions",
     "describe_topics",
+    "inspect_dead_letters",
     "list_groups",
     "list_share_group_offsets",
     "list_topics",
+    "redrive",
     "settle",
     "topic_id_text",
 ]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from leaselog.admin import configs, groups, nodes, records, share_groups, share_partitions, topics
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
+from leaselog.admin.dead_letters.accounts import RedriveResult
+from leaselog.admin.dead_letters.inspect import inspect_dead_letters
+from leaselog.admin.dead_letters.redrive import MAX_HOPS, redrive
+from leaselog.admin.dead_letters.report import DeadLetterReport
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.outcome import settle
@@ -152,6 +156,49 @@ class AsyncAdmin:
     ) -> dict[TopicPartition, SharePartitionDescription]:
         """What the group has in flight: an extension of leaselog brokers, ``UnsupportedVersion`` from others."""
         return settle(await share_partitions.describe_share_partitions(self._cluster, group_id, places))
+
+    # dead letters of share groups
+
+    async def inspect_dead_letters(
+        self, group_id: str, *, topic: str | None = None, samples: int = 1
+    ) -> DeadLetterReport:
+        """The group's dead letters by cause, with counts, first and last time, and a few ``samples`` of each.
+
+        ``topic`` is where they lie, if not in the topic that the group's config names: ``LookupError`` without.
+        """
+        return await inspect_dead_letters(self._cluster, group_id, topic=topic, samples=samples)
+
+    async def redrive(
+        self,
+        group_id: str,
+        *,
+        to: str | None = None,
+        where: Sequence[str] = (),
+        rate: float | None = None,
+        max_hops: int | None = MAX_HOPS,
+        topic: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[RedriveResult], None] | None = None,
+    ) -> RedriveResult:
+        """Put the group's dead letters back to where their records lay, or into the topic ``to``, each of them once.
+
+        ``where`` are conditions that all have to hold, such as ``delivery.count>3``; ``rate`` is letters a second.
+        What was put back ``max_hops`` times stays. What was put back is remembered in the offsets of the consumer
+        group ``GROUP-redrive``: a redrive that was interrupted, even killed, is finished by the next one.
+        ``dry_run`` tells what would become of each letter. Raises ``ValueError`` for a condition that makes no sense,
+        ``LookupError`` if there is no dead-letter topic, ``RedriveStopped`` if another redrive is at work.
+        """
+        return await redrive(
+            self._cluster,
+            group_id,
+            topic=topic,
+            to=to,
+            where=where,
+            rate=rate,
+            max_hops=max_hops,
+            dry_run=dry_run,
+            on_progress=on_progress,
+        )
 
     # records
 

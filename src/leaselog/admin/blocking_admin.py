@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from leaselog.admin.async_admin import AsyncAdmin
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
+from leaselog.admin.dead_letters.accounts import RedriveResult
+from leaselog.admin.dead_letters.redrive import MAX_HOPS
+from leaselog.admin.dead_letters.report import DeadLetterReport
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.share_groups import ShareOffset
@@ -121,6 +124,39 @@ class Admin:
         self, group_id: str, places: Iterable[TopicPartition]
     ) -> dict[TopicPartition, SharePartitionDescription]:
         return self._loop.run(self._admin.describe_share_partitions(group_id, places))
+
+    # dead letters of share groups
+
+    def inspect_dead_letters(
+        self, group_id: str, *, topic: str | None = None, samples: int = 1
+    ) -> DeadLetterReport:
+        return self._loop.run(self._admin.inspect_dead_letters(group_id, topic=topic, samples=samples))
+
+    def redrive(
+        self,
+        group_id: str,
+        *,
+        to: str | None = None,
+        where: Sequence[str] = (),
+        rate: float | None = None,
+        max_hops: int | None = MAX_HOPS,
+        topic: str | None = None,
+        dry_run: bool = False,
+        on_progress: Callable[[RedriveResult], None] | None = None,
+    ) -> RedriveResult:
+        """``on_progress`` is called on the admin's own thread."""
+        return self._loop.run(
+            self._admin.redrive(
+                group_id,
+                to=to,
+                where=where,
+                rate=rate,
+                max_hops=max_hops,
+                topic=topic,
+                dry_run=dry_run,
+                on_progress=on_progress,
+            )
+        )
 
     # records
 

@@ -2,7 +2,7 @@
 
 The original's own headers are not copied, as in Apache Kafka. A letter about a record that is a letter itself gets one
 header more, `__dlq.errors.hops`: the topics that it has come through before `__dlq.errors.topic`. By it a record is
-found that would reach a topic for the second time.
+found that would reach a topic for the second time. A record that was put back has told how often, and its letter does.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from leaselog.model import GroupId, TopicPartition
+from leaselog.wire.dead_letter_headers import (
+    DELIVERY_COUNT,
+    GROUP,
+    HOPS,
+    MESSAGE,
+    OFFSET,
+    PARTITION,
+    REDRIVE_HOPS,
+    TOPIC,
+)
 from leaselog.wire.record_batch import HEADER_BYTES
 from leaselog.wire.records import Record, RecordHeader, build_batch
 
 __all__ = ["MAX_HOPS", "Origin", "fitted", "is_in_a_circle", "letter", "portions", "way_of"]
-
-PREFIX = "__dlq.errors."
-TOPIC, PARTITION, OFFSET = PREFIX + "topic", PREFIX + "partition", PREFIX + "offset"
-GROUP, DELIVERY_COUNT, MESSAGE = PREFIX + "group", PREFIX + "delivery.count", PREFIX + "message"
-#: ours
-HOPS = PREFIX + "hops"
 
 #: a record that has failed in so many topics is stopped, even if each of them was another
 MAX_HOPS = 16
@@ -53,6 +57,7 @@ def letter(origin: Origin, original: Record | None, way: tuple[str, ...], now_ms
         headers.append((HOPS, ",".join(way).encode()))
     if original is None:
         return Record(None, None, headers, now_ms)
+    headers += [header for header in original.headers if header[0] == REDRIVE_HOPS]
     return Record(original.key, original.value, headers, now_ms)
 
 

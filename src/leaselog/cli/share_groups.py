@@ -1,7 +1,7 @@
 """`leaselog share-groups`: what kafka-share-groups.sh does, with its options and its tables.
 
 `--describe --verbose` shows what is in flight besides, from a leaselog broker: who holds what and until when; and from
-any broker where the group's dead letters lie, and how many there are.
+any broker where the group's dead letters lie, and how many there are. `--inspect` and `--redrive` are in `redrive.py`.
 Two things differ on purpose: wrong usage is one line and exit 2 without the whole help behind it, and what fails ends
 with exit 1, where Apache's tool prints the error among its results and says 0.
 """
@@ -30,20 +30,22 @@ from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, po
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.dead_letter_topics import dead_letter_topics
 from leaselog.cli.output import print_json
+from leaselog.cli.redrive import GOES_WITH as REDRIVE_GOES_WITH
+from leaselog.cli.redrive import add_redrive_arguments, inspection, redriving
 from leaselog.cli.reset_offsets import Reset, new_offsets, parse_datetime, parse_topics
 from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster, UnsupportedVersion
 from leaselog.model import ErrorCode, TopicPartition
 
 __all__ = ["add_arguments", "run"]
 
-_ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
+_ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "inspect", "redrive")
 _VIEWS = ("members", "offsets", "state")
 _RESETS = ("to_earliest", "to_latest", "to_datetime")
 #: the states a share group can be in
 _STATES = (GroupState.STABLE, GroupState.EMPTY, GroupState.DEAD)
 #: which options go with which actions
 _GOES_WITH = {
-    "group": ("describe", "delete", "reset_offsets", "delete_offsets"),
+    "group": ("describe", "delete", "reset_offsets", "delete_offsets", "inspect", "redrive"),
     "all_groups": ("describe", "delete"),
     "topic": ("reset_offsets", "delete_offsets"),
     "all_topics": ("reset_offsets",),
@@ -51,9 +53,10 @@ _GOES_WITH = {
     "offsets": ("describe",),
     "state": ("describe", "list"),
     "verbose": ("describe",),
-    "dry_run": ("reset_offsets",),
-    "execute": ("reset_offsets",),
+    "dry_run": ("reset_offsets", "redrive"),
+    "execute": ("reset_offsets", "redrive"),
     **dict.fromkeys(_RESETS, ("reset_offsets",)),
+    **REDRIVE_GOES_WITH,
 }
 DEFAULT_TIMEOUT_MS = 30_000
 
@@ -66,6 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--delete", action="store_true", help="delete groups that have no members")
     action.add_argument("--reset-offsets", action="store_true", help="let a group begin elsewhere")
     action.add_argument("--delete-offsets", action="store_true", help="forget how far a group has come")
+    action.add_argument("--inspect", action="store_true", help="show a group's dead letters by cause")
+    action.add_argument("--redrive", action="store_true", help="put a group's dead letters back")
     parser.add_argument("--group", action="append", metavar="ID", help="a group; more than once for several")
     parser.add_argument("--all-groups", action="store_true", help="every share group")
     parser.add_argument(
@@ -83,8 +88,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --describe: more columns, what is in flight on a leaselog broker, and dead letters",
     )
-    parser.add_argument("--dry-run", action="store_true", help="with --reset-offsets: only show the result")
-    parser.add_argument("--execute", action="store_true", help="with --reset-offsets: do it")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --reset-offsets or --redrive: only show the result"
+    )
+    parser.add_argument("--execute", action="store_true", help="with --reset-offsets or --redrive: do it")
+    add_redrive_arguments(parser)
     parser.add_argument("--to-earliest", action="store_true", help="begin at the earliest record")
     parser.add_argument("--to-latest", action="store_true", help="begin after the latest record")
     parser.add_argument(
@@ -126,6 +134,10 @@ def _checked(action: str, args: argparse.Namespace) -> Callable[[Cluster], Await
             if not args.topic:
                 raise UsageError("--delete-offsets needs --topic TOPIC")
             return lambda cluster: _delete_offsets(cluster, group, args)
+        case "inspect":
+            return inspection(_one_group(action, args), args)
+        case "redrive":
+            return redriving(_one_group(action, args), args)
         case _:
             reset = _reset(args)
             return lambda cluster: _reset_offsets(cluster, reset, args)
