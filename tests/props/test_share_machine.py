@@ -1,7 +1,7 @@
 """Any sequence of reads, acknowledgements, lost writes, ended sessions and new leaders leaves a share partition sound.
 
 The machine is compared with the naive oracle after every step (INV-10: compressed state expands to exactly the
-oracle's), and what neither of them could know is checked from outside: INV-1 to INV-9, and INV-11, by name.
+oracle's), and what neither of them could know is checked from outside: INV-1 to INV-9, INV-11 and INV-12, by name.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from leaselog.share import (
     Acknowledge,
     Acknowledged,
     AcknowledgementBatch,
+    AcknowledgementDetails,
     AcknowledgeType,
     Acquire,
     Acquired,
@@ -34,6 +35,7 @@ from leaselog.share import (
     ReadState,
     RecordState,
     ReleaseMember,
+    RetryBackoff,
     SharePartition,
     StateBatch,
     WakeFetchers,
@@ -51,6 +53,19 @@ TYPES = st.one_of(
     st.sampled_from([1, 2, 2, 2, 3, 0, 4]).map(lambda kind: [kind]),
     st.lists(st.sampled_from(AcknowledgeType), min_size=2, max_size=6),
 )
+#: what a client may say beside; 40 is within a lease, and the last beyond what the group allows
+DETAILS = st.sampled_from(
+    [
+        *[AcknowledgementDetails()] * 4,
+        *[AcknowledgementDetails(is_given_back=True, delay_ms=40)] * 2,
+        *[AcknowledgementDetails(delay_ms=delay) for delay in (0, 40, 10**9)],
+        AcknowledgementDetails(reason="no such customer"),
+    ]
+)
+BACKOFFS = st.sampled_from(
+    [None, None, RetryBackoff(30, 2.0, 300, 0.2), RetryBackoff(2 * LOCK_MS, 1.0, 2 * LOCK_MS, 0.0)]
+)
+DELAY_MAX_MS = 5 * LOCK_MS
 ACTIONS = [
     *["acquire"] * 8,
     *["acknowledge"] * 8,
@@ -69,11 +84,22 @@ class ShareMachine(RuleBasedStateMachine):
         log_start=st.integers(0, 50),
         chunk=st.sampled_from([2, 4, 256]),
         has_dead_letters=st.booleans(),
+        backoff=BACKOFFS,
     )
-    def start(self, limit: int, locks: int, log_start: int, chunk: int, has_dead_letters: bool) -> None:
+    def start(
+        self,
+        limit: int,
+        locks: int,
+        log_start: int,
+        chunk: int,
+        has_dead_letters: bool,
+        backoff: RetryBackoff | None,
+    ) -> None:
         inflight.CHUNK = chunk
-        self.limits = Limits(limit, LOCK_MS, locks, has_dead_letters)
+        self.limits = Limits(limit, LOCK_MS, locks, has_dead_letters, backoff, DELAY_MAX_MS)
         self.now = 0
+        #: the chance in pauses
+        self.roll = 0.0
         self.log: list[Span] = []
         self.log_start = self.log_end = log_start
         self.partition = SharePartition(log_start, self.limits)
@@ -100,6 +126,7 @@ class ShareMachine(RuleBasedStateMachine):
     def act(self, data: st.DataObject) -> None:
         """One of the actions, the more likely the more often it is named: switching rules off at random, as Hypothesis
         likes to, would leave most runs without a delivery."""
+        self.roll = (self.roll + 0.37) % 1
         getattr(self, data.draw(st.sampled_from(ACTIONS)))(data)
 
     def append(self, data: st.DataObject) -> None:
@@ -158,6 +185,7 @@ class ShareMachine(RuleBasedStateMachine):
             old = before[1].get(o)
             assert count == 1 + (old.count if old is not None else 0), "INV-3"
             assert count <= self.limits.delivery_count_limit, "INV-3"
+            assert old is None or old.deadline is None or old.deadline <= self.now, f"INV-12: {o} is not due"
         event("acquired" if got else "acquired nothing")
         if any(count > 3 for count in got.values()):
             event("acquired what failed three times")
@@ -178,7 +206,8 @@ class ShareMachine(RuleBasedStateMachine):
         self.do(Expire())
         self.settle_down()
         before = self.partition.runs()
-        batch = AcknowledgementBatch(first, first + count, tuple(types))
+        details = data.draw(DETAILS)
+        batch = AcknowledgementBatch(first, first + count, tuple(types), details)
         answer, written = self.do(Acknowledge(member, (batch,)))
         wanted = {first + i: types[i if len(types) > 1 else 0] for i in range(count)}
         wanted = {o: kind for o, kind in wanted.items() if o >= self.oracle.start}
@@ -190,11 +219,12 @@ class ShareMachine(RuleBasedStateMachine):
             return
         assert isinstance(answer, Acknowledged)
         persist = self.expect(
-            self.oracle.acknowledge(wanted, self.token(written), self.now + LOCK_MS), written
+            self.oracle.acknowledge(wanted, self.token(written), self.now, LOCK_MS, self.roll, details),
+            written,
         )
         assert answer.token == (persist.token if persist else None)
         self.settle_down()
-        event("acknowledged")
+        event("given back" if details.is_given_back and AcknowledgeType.RELEASE in types else "acknowledged")
 
     def fail(self, data: st.DataObject) -> None:
         """A consumer that takes and never answers: how counts get high."""
@@ -206,7 +236,7 @@ class ShareMachine(RuleBasedStateMachine):
     def session_ends(self, data: st.DataObject) -> None:
         member = data.draw(MEMBERS)
         _, written = self.do(ReleaseMember(member))
-        self.expect(self.oracle.release(member, self.token(written)), written)
+        self.expect(self.oracle.release(member, self.token(written), self.now, self.roll), written)
         self.settle_down()
         held = [r for r in self.oracle.records.values() if r.owner == member]
         assert all(record.write is not None for record in held)
@@ -219,7 +249,7 @@ class ShareMachine(RuleBasedStateMachine):
         if ok:
             self.store(write)
         _, written = self.do(Persisted(write.token, ok))
-        self.expect(self.oracle.settle(write.token, ok, self.now, self.token(written)), written)
+        self.expect(self.oracle.settle(write.token, ok, self.now, self.token(written), self.roll), written)
         self.expect_letters()
         self.settle_down()
 
@@ -242,20 +272,30 @@ class ShareMachine(RuleBasedStateMachine):
         self.settle_down()
 
     def leader_restarts(self, data: st.DataObject) -> None:
-        """Some of the writes in flight made it, in their order; leases did not."""
+        """Some of the writes in flight made it, in their order; leases did not. The clock by which due times are kept
+        may have been set in between."""
         durable = data.draw(st.integers(0, 5))
         for write in self.writes[:durable]:
             self.store(write)
         self.writes, self.letters = [], []
-        states = {o: s for o, s in self.stored.items() if o >= self.stored_start}
+        off_ms = data.draw(st.sampled_from([0, 0, -(10**6), -70, 70, 10**6]))
+        states = {
+            o: (state, count, None if due is None else due + off_ms)
+            for o, (state, count, due) in self.stored.items()
+            if o >= self.stored_start
+        }
         # a lease's last end stands without its write: such a record is delivered again, and may end otherwise
-        self.doomed = {o for o, (state, _) in states.items() if state is RecordState.ARCHIVING}
+        self.doomed = {o for o, (state, _, _) in states.items() if state is RecordState.ARCHIVING}
         batches = tuple(StateBatch(o, o + 1, *s) for o, s in sorted(states.items()))
         self.partition = SharePartition.from_state(
-            ReadState(self.stored_start, batches), log_start=self.log_start, reset_to=0, limits=self.limits
+            ReadState(self.stored_start, batches),
+            log_start=self.log_start,
+            reset_to=0,
+            limits=self.limits,
+            now_ms=self.now,
         )
         self.oracle = Oracle(self.stored_start, self.limits)
-        self.oracle.load(states, self.log_start)
+        self.oracle.load(states, self.log_start, self.now)
         self.oracle.advance()
         self.low = self.partition.start
         self.read = (self.low, ())
@@ -267,14 +307,14 @@ class ShareMachine(RuleBasedStateMachine):
 
     def do(self, command: Command) -> tuple[object, list[Persist]]:
         """One command, and the leases that end first, in the machine and (these alone) in the oracle."""
-        outcome = self.partition.handle(command, self.now)
+        outcome = self.partition.handle(command, self.now, self.roll)
         written = [effect for effect in outcome.effects if isinstance(effect, Persist)]
         self.free = {o for o, r in self.oracle.records.items() if r.is_free}
         self.was_woken = WakeFetchers() in outcome.effects
         self.writes += written
         self.new_letters = [effect for effect in outcome.effects if isinstance(effect, WriteDeadLetters)]
         self.letters += self.new_letters
-        self.expect(self.oracle.expire(self.now, self.token(written)), written)
+        self.expect(self.oracle.expire(self.now, self.token(written), self.roll), written)
         return outcome.answer, written
 
     def token(self, written: list[Persist]) -> int:
@@ -285,7 +325,7 @@ class ShareMachine(RuleBasedStateMachine):
         if not states:
             return None
         write = written.pop(0)
-        got = {o: (b.state, b.delivery_count) for b in write.batches for o in range(b.start, b.end)}
+        got = {o: (b.state, b.delivery_count, b.due_ms) for b in write.batches for o in range(b.start, b.end)}
         assert got == states, "INV-8"
         assert write.start_offset == self.oracle.start
         done = [r for r in self.oracle.records.values() if r.state in TERMINAL or r.target in TERMINAL]
@@ -314,7 +354,7 @@ class ShareMachine(RuleBasedStateMachine):
             for offset in range(batch.start, batch.end):
                 if batch.state is RecordState.ARCHIVED and offset in self.doomed:
                     assert offset in self.lettered, "INV-11: archived before its dead letter"
-                self.stored[offset] = (batch.state, batch.delivery_count)
+                self.stored[offset] = (batch.state, batch.delivery_count, batch.due_ms)
                 if batch.state is RecordState.ACKNOWLEDGED:
                     self.accepted.add(offset)
 
@@ -326,7 +366,9 @@ class ShareMachine(RuleBasedStateMachine):
         partition, oracle = self.partition, self.oracle
         partition.verify()  # INV-1 and INV-2: the runs tile the window, each with one holder
         expanded = {
-            offset: Record(c.state, c.delivery_count, c.holder, c.deadline_ms, c.write, c.target, c.cause)
+            offset: Record(
+                c.state, c.delivery_count, c.holder, c.deadline_ms, c.write, c.target, c.cause, c.due_ms
+            )
             for start, end, c in partition.runs()
             for offset in range(start, end)
         }
@@ -340,6 +382,10 @@ class ShareMachine(RuleBasedStateMachine):
         next_ms = partition.next_deadline_ms
         assert next_ms is None or not leased or next_ms <= min(r.deadline or 0 for r in leased), "INV-6"
         assert next_ms is not None or not leased, "INV-6"
+        due = [r.deadline for r in oracle.records.values() if r.state is RecordState.AVAILABLE and r.deadline]
+        assert all(self.now < at <= self.now + self.limits.longest_wait_ms + 1024 for at in due), "INV-12"
+        assert not due or (next_ms is not None and next_ms <= min(due)), "INV-12"
+        assert partition.waiting_count == len(due), "INV-12"
         in_flight = sum(not r.is_hole for r in oracle.records.values())
         loaded = max(self.stored, default=0) + 1 - oracle.start
         assert in_flight <= max(self.limits.max_record_locks + LONGEST_BATCH - 1, loaded), "INV-7"

@@ -9,6 +9,7 @@ from leaselog.share import (
     Acknowledge,
     Acknowledged,
     AcknowledgementBatch,
+    AcknowledgementDetails,
     AcknowledgeType,
     Acquire,
     Acquired,
@@ -22,6 +23,7 @@ from leaselog.share import (
     Persist,
     Persisted,
     ReadState,
+    RetryBackoff,
     SharePartition,
     WriteDeadLetters,
 )
@@ -29,6 +31,8 @@ from leaselog.share import (
 A, B, C = MemberId("a"), MemberId("b"), MemberId("c")
 LOCK_MS = 30_000
 RECORD_LIMIT, BATCH_OPTIMIZED = AcquireMode.RECORD_LIMIT, AcquireMode.BATCH_OPTIMIZED
+#: start, end, types, and what else there is to say of them
+Detailed = tuple[int, int, int | Sequence[int], AcknowledgementDetails | None]
 GAP, ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 
 
@@ -43,8 +47,9 @@ class Driver:
         locks: int = 2_000,
         state: ReadState | None = None,
         has_dead_letters: bool = False,
+        backoff: RetryBackoff | None = None,
     ) -> None:
-        limits = Limits(limit, LOCK_MS, locks, has_dead_letters)
+        limits = Limits(limit, LOCK_MS, locks, has_dead_letters, backoff)
         self.partition = SharePartition.from_state(
             state or ReadState(), log_start=0 if state else start, reset_to=start, limits=limits
         )
@@ -81,17 +86,24 @@ class Driver:
 
     def acknowledge(self, member: MemberId, *batches: tuple[int, int, int | Sequence[int]]) -> Persist | None:
         """The write that the acknowledgement waits for; it must not be refused."""
-        answer = self.try_acknowledge(member, *batches)
+        return self.acknowledge_with(member, *((s, e, t, None) for s, e, t in batches))
+
+    def acknowledge_with(self, member: MemberId, *batches: Detailed) -> Persist | None:
+        answer = self.try_acknowledge_with(member, *batches)
         assert isinstance(answer, Acknowledged), answer
         return next((write for write in self.writes if write.token == answer.token), None)
 
     def try_acknowledge(
         self, member: MemberId, *batches: tuple[int, int, int | Sequence[int]]
     ) -> Acknowledged | ErrorCode:
+        return self.try_acknowledge_with(member, *((s, e, t, None) for s, e, t in batches))
+
+    def try_acknowledge_with(self, member: MemberId, *batches: Detailed) -> Acknowledged | ErrorCode:
         command = Acknowledge(
             member,
             tuple(
-                AcknowledgementBatch(s, e, (t,) if isinstance(t, int) else tuple(t)) for s, e, t in batches
+                AcknowledgementBatch(s, e, (t,) if isinstance(t, int) else tuple(t), details)
+                for s, e, t, details in batches
             ),
         )
         answer = self.handle(command).answer
@@ -123,6 +135,17 @@ class Driver:
         """Acknowledge, and have it persisted."""
         self.acknowledge(member, *batches)
         self.persist()
+
+    def settle_with(self, member: MemberId, *batches: Detailed) -> None:
+        self.acknowledge_with(member, *batches)
+        self.persist()
+
+    @property
+    def due_in_ms(self) -> int:
+        """Until the first lease or the first wait may end."""
+        next_ms = self.partition.next_deadline_ms
+        assert next_ms is not None
+        return next_ms - self.now_ms
 
     def pass_ms(self, ms: int) -> None:
         self.now_ms += ms

@@ -4,6 +4,7 @@ from leaselog.share.acknowledging import find_malformed
 from leaselog.share.commands import (
     Acknowledge,
     AcknowledgementBatch,
+    AcknowledgementDetails,
     AcknowledgeType,
     Acquire,
     AcquireMode,
@@ -35,6 +36,7 @@ from leaselog.share.effects import (
 from leaselog.share.inspection import Holding, Inspection, inspect
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
 from leaselog.share.record_state import RecordState
+from leaselog.share.retrying import NO_ROLL, RetryBackoff, due_ms, grain_ms
 from leaselog.share.share_partition import SharePartition
 from leaselog.share.share_session import (
     FINAL_EPOCH,
@@ -64,6 +66,11 @@ __all__ = [
     "AcknowledgeType",
     "Acknowledged",
     "AcknowledgementBatch",
+    "AcknowledgementDetails",
+    "NO_ROLL",
+    "RetryBackoff",
+    "due_ms",
+    "grain_ms",
     "Acquire",
     "AcquireMode",
     "Acquired",

@@ -8,11 +8,13 @@ from enum import IntEnum
 from typing import NewType
 
 from leaselog.model import MemberId, Span
+from leaselog.share.retrying import RetryBackoff
 
 __all__ = [
     "Acknowledge",
     "AcknowledgeType",
     "AcknowledgementBatch",
+    "AcknowledgementDetails",
     "Acquire",
     "AcquireMode",
     "ChangeLimits",
@@ -59,6 +61,15 @@ class Limits:
     max_record_locks: int = 2_000
     #: what is rejected or out of deliveries goes to a dead-letter topic before it is archived (KIP-1191)
     has_dead_letters: bool = False
+    #: how long what was released, or whose lease ran out, waits for its next delivery; None: not at all
+    backoff: RetryBackoff | None = None
+    #: the longest that a client may ask for
+    release_delay_max_ms: int = 3_600_000
+
+    @property
+    def longest_wait_ms(self) -> int:
+        """No record waits longer, whoever says so."""
+        return max(self.release_delay_max_ms, 0 if self.backoff is None else self.backoff.max_ms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +92,25 @@ class Acquire:
 
 
 @dataclass(frozen=True, slots=True)
+class AcknowledgementDetails:
+    """What a client can say beyond Kafka's protocol; of each, what concerns its type of acknowledgement counts."""
+
+    #: how long released records wait, in place of the group's pause; None leaves it to that
+    delay_ms: int | None = None
+    #: why records were rejected: the cause in their dead letters
+    reason: str | None = None
+    #: released records were not begun with: the delivery does not count, and nobody waits
+    is_given_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class AcknowledgementBatch:
     """Offsets in ``[start, end)``: one type for all of them or exactly one for each. See ``find_malformed``."""
 
     start: int
     end: int
     types: Sequence[int]
+    details: AcknowledgementDetails | None = None
 
 
 @dataclass(frozen=True, slots=True)

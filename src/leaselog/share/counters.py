@@ -18,6 +18,10 @@ class Counters:
     acknowledged: dict[AcknowledgeType, int] = field(
         default_factory=lambda: dict.fromkeys(AcknowledgeType, 0)
     )
+    #: releases that cost no delivery, not among those by type
+    given_back: int = 0
+    #: released, or out of time, and held back until a time
+    delayed: int = 0
     #: commands
     refused_acknowledgements: int = 0
     lock_timeouts: int = 0

@@ -27,12 +27,12 @@ _FATES: dict[AcknowledgeType, Fate] = {
 }
 
 
-def fate_of(kind: AcknowledgeType, delivery_count: int, limits: Limits) -> Fate:
-    """What an acknowledgement makes of a record, and the cause if that is a dead letter."""
+def fate_of(kind: AcknowledgeType, delivery_count: int, limits: Limits, reason: str | None = None) -> Fate:
+    """What an acknowledgement makes of a record, and the cause if that is a dead letter: the client's if it has one."""
     if kind is AcknowledgeType.RELEASE and delivery_count >= limits.delivery_count_limit:
         return fate_of_last_delivery(limits)
     if kind is AcknowledgeType.REJECT and limits.has_dead_letters:
-        return RecordState.ARCHIVING, REJECTED
+        return RecordState.ARCHIVING, reason or REJECTED
     return _FATES[kind]
 
 

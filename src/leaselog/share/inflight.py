@@ -35,12 +35,14 @@ class Cell(NamedTuple):
     delivery_count: int
     #: while ACQUIRED, and only then
     holder: MemberId | None = None
-    #: while ACQUIRED the end of the lease; room for a time before which an AVAILABLE record is held back
+    #: while ACQUIRED the end of the lease; of an AVAILABLE record the time before which it is held back
     deadline_ms: int | None = None
     write: int | None = None
     target: RecordState | None = None
     #: why it becomes a dead letter, while ARCHIVING is the state or the target; or that it is no record
     cause: str | None = None
+    #: while AVAILABLE is the target: the deadline that it will have then
+    due_ms: int | None = None
 
 
 Run = tuple[int, int, Cell]

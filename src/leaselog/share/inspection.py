@@ -31,7 +31,13 @@ class Inspection:
     end: int
     #: the first record that nobody has finished; ``end`` when all of the window is done
     first_unfinished: int
+    #: to be had now
     available: int
+    #: held back until a time, of which the first is ``next_due_ms``
+    waiting: int
+    next_due_ms: int | None
+    #: on their way to the dead-letter topic
+    archiving: int
     acquired: int
     #: finished, but with unfinished ones before them
     done_ahead: int
@@ -46,7 +52,7 @@ class Inspection:
 def inspect(partition: SharePartition) -> Inspection:
     counts = dict.fromkeys(RecordState, 0)
     delivery_counts, holders = dict[int, int](), dict[MemberId, Holding]()
-    first_unfinished, hole_count = partition.end, 0
+    first_unfinished, hole_count, next_due_ms = partition.end, 0, None
     for start, end, cell in partition.runs():
         size = end - start
         if is_hole(cell):
@@ -57,6 +63,8 @@ def inspect(partition: SharePartition) -> Inspection:
             continue
         first_unfinished = min(first_unfinished, start)
         delivery_counts[cell.delivery_count] = delivery_counts.get(cell.delivery_count, 0) + size
+        if cell.state is RecordState.AVAILABLE and cell.deadline_ms is not None:
+            next_due_ms = min(cell.deadline_ms, next_due_ms or cell.deadline_ms)
         if cell.holder is not None and cell.deadline_ms is not None:
             known = holders.get(cell.holder, Holding(0, cell.deadline_ms, cell.deadline_ms))
             holders[cell.holder] = Holding(
@@ -68,7 +76,10 @@ def inspect(partition: SharePartition) -> Inspection:
         partition.start,
         partition.end,
         first_unfinished,
-        counts[RecordState.AVAILABLE],
+        counts[RecordState.AVAILABLE] - partition.waiting_count,
+        partition.waiting_count,
+        next_due_ms,
+        counts[RecordState.ARCHIVING],
         counts[RecordState.ACQUIRED],
         counts[RecordState.ACKNOWLEDGED] + counts[RecordState.ARCHIVED],
         partition.end - partition.start - hole_count,

@@ -15,12 +15,14 @@ NO_START_OFFSET = -1
 
 @dataclass(frozen=True, slots=True)
 class StateBatch:
-    """Records in ``[start, end)`` with one state and one delivery count. Never ACQUIRED: leases are not durable."""
+    """Records in ``[start, end)`` with one state, count and due time. Never ACQUIRED: leases are not durable."""
 
     start: int
     end: int
     state: RecordState
     delivery_count: int
+    #: of AVAILABLE records, before when they are held back, by the machine's clock
+    due_ms: int | None = None
 
     def __post_init__(self) -> None:
         if self.state is RecordState.ACQUIRED or self.start >= self.end:

@@ -60,17 +60,21 @@ class RecordWindow:
         "_deadlines",
         "_held",
         "_runs",
+        "_waits",
         "accepted_count",
         "became_available",
         "failed_count",
         "hole_count",
         "pending_complete_count",
+        "waiting_count",
     )
 
     def __init__(self, start: int) -> None:
         self._runs = InFlight(start)
         self._available = Available(self._runs, is_acquirable)
         self._deadlines = Deadlines()
+        #: the same of AVAILABLE records that are held back
+        self._waits = Deadlines()
         #: records of the window by state
         self._counts = [0] * len(RecordState)
         #: ACQUIRED records by member; no zeros
@@ -83,6 +87,8 @@ class RecordWindow:
         self.accepted_count = 0
         #: records that were rejected or used up their deliveries; not what turned out to be no record
         self.failed_count = 0
+        #: AVAILABLE records that are held back until a time
+        self.waiting_count = 0
         #: set whenever a record becomes acquirable; whoever wakes the fetchers clears it
         self.became_available = False
 
@@ -156,8 +162,8 @@ class RecordWindow:
             if new is not old and new != old:
                 self._move(high - low, old, new)
                 changed.append((low, high, new))
-                if is_acquirable(new):
-                    self._now_available(low)
+                if new.state is RecordState.AVAILABLE:
+                    self._now_available(low, high, new)
         if changed:
             self._runs.splice(start, high, pieces)
             if high < self._runs.end and is_acquirable(old):
@@ -171,8 +177,8 @@ class RecordWindow:
             return
         self._runs.append(end, cell)
         self._enter(end - start, cell)
-        if is_acquirable(cell):
-            self._now_available(start)
+        if cell.state is RecordState.AVAILABLE:
+            self._now_available(start, end, cell)
 
     def trim(self, start: int) -> None:
         """Forget all records below ``start``, whatever their state."""
@@ -197,10 +203,39 @@ class RecordWindow:
         self._deadlines.push(deadline_ms, start, end)
 
     def next_deadline_ms(self) -> int | None:
-        return self._deadlines.next_ms(self.start)
+        """When the first lease may end, or the first wait."""
+        lease_ms, wait_ms = self._deadlines.next_ms(self.start), self.next_due_ms()
+        if wait_ms is None:
+            return lease_ms
+        return wait_ms if lease_ms is None else min(lease_ms, wait_ms)
+
+    def next_due_ms(self) -> int | None:
+        """When the first wait may end."""
+        return self._waits.next_ms(self.start)
 
     def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
+        """Where leases may have ended."""
         return self._deadlines.pop_due(now_ms)
+
+    def end_waits(self, now_ms: int) -> None:
+        """What was held back until now is to be had."""
+        due = self._waits.pop_due(now_ms)
+        if not due:
+            return
+
+        @once
+        def decide(cell: Cell) -> Cell:
+            if (
+                cell.state is not RecordState.AVAILABLE
+                or cell.deadline_ms is None
+                or cell.deadline_ms > now_ms
+            ):
+                return cell
+            return Cell(RecordState.AVAILABLE, cell.delivery_count)
+
+        for low, high in due:
+            for _ in self.rewrite_blocks(low, high, decide):
+                pass
 
     def bound_garbage(self) -> None:
         """Once a command: stale entries of the heaps never outnumber the runs by much."""
@@ -213,10 +248,20 @@ class RecordWindow:
                 for low, high, cell in self._runs
                 if cell.state is RecordState.ACQUIRED and cell.deadline_ms is not None
             )
+        if len(self._waits) > bound:
+            self._waits.rebuild(
+                (cell.deadline_ms, low, high)
+                for low, high, cell in self._runs
+                if cell.state is RecordState.AVAILABLE and cell.deadline_ms is not None
+            )
 
-    def _now_available(self, start: int) -> None:
-        self._available.push(start)
-        self.became_available = True
+    def _now_available(self, start: int, end: int, cell: Cell) -> None:
+        """To be had, at once or later."""
+        if cell.deadline_ms is not None:
+            self._waits.push(cell.deadline_ms, start, end)
+        elif cell.write is None:  # is_acquirable, without the call
+            self._available.push(start)
+            self.became_available = True
 
     def _move(self, count: int, old: Cell, new: Cell) -> None:
         if old.state is not new.state:
@@ -242,6 +287,8 @@ class RecordWindow:
             self._held[cell.holder] = self._held.get(cell.holder, 0) + count
             if cell.target in TERMINAL:
                 self.pending_complete_count += count
+        elif cell.deadline_ms is not None:
+            self.waiting_count += count
         elif is_hole(cell):
             self.hole_count += count
 
@@ -255,12 +302,15 @@ class RecordWindow:
                 del self._held[cell.holder]
             if cell.target in TERMINAL:
                 self.pending_complete_count -= count
+        elif cell.deadline_ms is not None:
+            self.waiting_count -= count
         elif is_hole(cell):
             self.hole_count -= count
 
     def verify(self) -> None:
         """Count everything again. For tests: it walks the whole window."""
         counts, held, holes, pending = [0] * len(RecordState), dict[MemberId, int](), 0, 0
+        waiting, first_due_ms, told_ms = 0, None, self.next_due_ms()
         at, before, first = self.start, None, None
         for low, high, cell in self._runs:
             if low != at or high <= low or cell == before:
@@ -271,9 +321,17 @@ class RecordWindow:
             holes += (high - low) * is_hole(cell)
             pending += (high - low) * (cell.target in TERMINAL and cell.state is RecordState.ACQUIRED)
             first = low if first is None and is_acquirable(cell) else first
+            if cell.state is RecordState.AVAILABLE and cell.deadline_ms is not None:
+                waiting += high - low
+                first_due_ms = min(cell.deadline_ms, first_due_ms or cell.deadline_ms)
             at, before = high, cell
-        books = (self.end, self._counts, self._held, self.hole_count, self.pending_complete_count, None)
-        if (at, counts, held, holes, pending, None) != books or first != self.first_available():
+        books = (self.end, self._counts, self._held, self.hole_count, self.pending_complete_count)
+        if (at, counts, held, holes, pending) != books or first != self.first_available():
             raise BrokenInvariant(
                 f"books {books} {self.first_available()} are not {counts} {held} {holes} {first}"
+            )
+        is_told = first_due_ms is None or (told_ms is not None and told_ms <= first_due_ms)
+        if waiting != self.waiting_count or not is_told:
+            raise BrokenInvariant(
+                f"{self.waiting_count} wait until {told_ms}, and are {waiting} until {first_due_ms}"
             )

@@ -5,7 +5,8 @@ acknowledgement stay leased, marked with the write's token, until ``Persisted`` 
 written, or are leased again, or, when the lease ended meanwhile, available. Until a write about a record has ended,
 the start offset does not pass it.
 
-Leases end by the clock alone: every command first looks at what has ended by ``now_ms``. A lease's end and what is
+Leases end by the clock alone, and so does the waiting of records that are held back after a failure (AVAILABLE, with
+a due time): every command first looks at what has ended by ``now_ms``. A lease's end and what is
 found missing in the log stand even if writing them fails, as in Apache Kafka; an acknowledgement does not, nor does a
 session's end, which is an acknowledgement that releases all that the member holds. Records below the start offset are
 forgotten at once, leased or not: acknowledging them succeeds and changes nothing.
@@ -27,6 +28,7 @@ from leaselog.share.acknowledging import is_hole, segments
 from leaselog.share.acquiring import chunks, gaps, outside
 from leaselog.share.commands import (
     Acknowledge,
+    AcknowledgementDetails,
     AcknowledgeType,
     Acquire,
     ChangeLimits,
@@ -59,6 +61,7 @@ from leaselog.share.persisted_state import NO_START_OFFSET, ReadState
 from leaselog.share.picking import pick
 from leaselog.share.record_state import RecordState
 from leaselog.share.record_window import HOLE, UNREAD, RecordWindow, once
+from leaselog.share.retrying import NO_ROLL, due_ms
 from leaselog.share.writing import Writing
 
 __all__ = ["SharePartition"]
@@ -75,6 +78,8 @@ class SharePartition:
         self.counters = Counters()
         self._window = RecordWindow(start_offset)
         self._next_token = 1
+        #: where between shortest and longest the pauses of this command are
+        self._roll = NO_ROLL
         #: the ranges whose records a write in flight has marked
         self._writes: dict[WriteToken, list[tuple[int, int]]] = {}
         #: the same of dead letters on their way
@@ -83,22 +88,27 @@ class SharePartition:
         self._story: deque[tuple[int, Command]] = deque(maxlen=_STORY)
 
     @classmethod
-    def from_state(cls, state: ReadState, *, log_start: int, reset_to: int, limits: Limits) -> SharePartition:
+    def from_state(
+        cls, state: ReadState, *, log_start: int, reset_to: int, limits: Limits, now_ms: int = 0
+    ) -> SharePartition:
         """What a new leader starts with. ``reset_to`` counts when the group never had a start offset.
 
         Offsets between the batches were leased or unread: they will be read and delivered again. Of records that
-        were on their way to the dead-letter topic the first command, whatever it is, asks for the letters again.
+        were on their way to the dead-letter topic the first command, whatever it is, asks for the letters again. What
+        waits goes on waiting, but no longer than anything may from now on: clocks jump.
         """
         start = reset_to if state.start_offset == NO_START_OFFSET else state.start_offset
         partition = cls(start, limits)
-        window = partition._window
+        window, latest_ms = partition._window, now_ms + limits.longest_wait_ms
         for batch in state.batches:
             if batch.end <= window.end:
                 continue
             window.append(batch.start, UNREAD)
             is_doomed = batch.state is RecordState.ARCHIVING
             cause = cause_from_count(batch.delivery_count, limits) if is_doomed else None
-            window.append(batch.end, Cell(batch.state, batch.delivery_count, cause=cause))
+            is_due = batch.due_ms is None or min(batch.due_ms, latest_ms) <= now_ms
+            due_ms = None if is_due or batch.due_ms is None else min(batch.due_ms, latest_ms)
+            window.append(batch.end, Cell(batch.state, batch.delivery_count, deadline_ms=due_ms, cause=cause))
         window.trim(log_start)
         window.advance()
         if window.count(RecordState.ARCHIVING):
@@ -140,6 +150,11 @@ class SharePartition:
     def next_deadline_ms(self) -> int | None:
         """When to send ``Expire`` if nothing else comes. May be early, is never late."""
         return self._window.next_deadline_ms()
+
+    @property
+    def waiting_count(self) -> int:
+        """Of the AVAILABLE records, those that are held back until a time."""
+        return self._window.waiting_count
 
     @property
     def delivery_complete_count(self) -> int:
@@ -196,14 +211,17 @@ class SharePartition:
         """Raise BrokenInvariant unless the books agree with the records. Walks the whole window."""
         self._window.verify()
 
-    def handle(self, command: Command, now_ms: int) -> Outcome:
+    def handle(self, command: Command, now_ms: int, roll: float = NO_ROLL) -> Outcome:
         """Obey, and get the answer with what is to be done. A refused command has changed nothing.
 
-        Leases that have ended by now end first, whatever the command, so effects come with any answer.
+        Leases and waits that have ended by now end first, whatever the command, so effects come with any answer.
+        ``roll``, from 0 to 1, is the chance in the pauses of what fails by this command.
         """
         self._story.append((now_ms, command))
+        self._roll = roll
         was_full = self.is_full
         try:
+            self._window.end_waits(now_ms)
             self._expire(now_ms)
             answer = self._obey(command, now_ms)
             self._window.advance()
@@ -228,7 +246,7 @@ class SharePartition:
             case DeadLettersEnded():
                 self._archive(command.token)
             case ReleaseMember():
-                self._release_member(command.member)
+                self._release_member(command.member, now_ms)
             case MoveLogStart():
                 self._window.trim(command.offset)
             case ChangeLimits():
@@ -311,7 +329,7 @@ class SharePartition:
             self.counters.refused_acknowledgements += 1
             return refusal
         writing = self._writing()
-        marks: dict[AcknowledgeType, Callable[[Cell], Cell]] = {}
+        marks: dict[tuple[AcknowledgeType, AcknowledgementDetails | None], Callable[[Cell], Cell]] = {}
         for batch in command.batches:
             if batch.end <= self.start:
                 continue
@@ -319,11 +337,21 @@ class SharePartition:
                 if kind is AcknowledgeType.RENEW:
                     self._renew(start, end, now_ms + self.limits.lock_duration_ms)
                     continue
-                if kind not in marks:
-                    marks[kind] = _mark(kind, writing.token, self.limits)
-                marked = self._window.rewrite(start, end, marks[kind])
+                details = batch.details
+                if details is not None and details.is_given_back and kind is AcknowledgeType.RELEASE:
+                    self._give_back(start, end)
+                    continue
+                mark = marks.get((kind, details))
+                if mark is None:
+                    mark = marks[kind, details] = self._mark(kind, writing.token, now_ms, details)
+                marked = self._window.rewrite(start, end, mark)
                 self.counters.acknowledged[kind] += writing.add(marked)
         return Acknowledged(self._write(writing))
+
+    def _give_back(self, start: int, end: int) -> None:
+        """As if it had not been delivered. Nor has that been written down anywhere, so there is nothing to write."""
+        given_back = self._window.rewrite(start, end, once(_undelivered))
+        self.counters.given_back += _record_count(given_back)
 
     def _renew(self, start: int, end: int, deadline_ms: int) -> None:
         renewed = self._window.rewrite(
@@ -362,13 +390,14 @@ class SharePartition:
             if cell.target is None:  # what stands whatever becomes of the write
                 return Cell(cell.state, cell.delivery_count, cause=cell.cause)
             if outcome.ok:
-                return Cell(cell.target, cell.delivery_count, cause=cell.cause)
+                return self._settled(cell, now_ms)
             if cell.deadline_ms is not None and cell.deadline_ms <= now_ms:
-                return self._expired(cell, retry.token)
-            return cell._replace(write=None, target=None, cause=None)
+                return self._expired(cell, retry.token, now_ms)
+            return cell._replace(write=None, target=None, cause=None, due_ms=None)
 
         for start, end in marked:
             changed = self._window.rewrite(start, end, settled)
+            self._count_delayed(changed)
             if not outcome.ok:
                 ended = [
                     run
@@ -435,27 +464,30 @@ class SharePartition:
             has_ended = cell.deadline_ms is not None and cell.deadline_ms <= now_ms
             if cell.state is not RecordState.ACQUIRED or cell.write is not None or not has_ended:
                 return cell
-            return self._expired(cell, writing.token)
+            return self._expired(cell, writing.token, now_ms)
 
         for low, high in due:
             for ended in self._window.rewrite_blocks(low, high, decide):
                 self.counters.lock_timeouts += writing.add(ended)
+                self._count_delayed(ended)
         self._write(writing)
 
-    def _expired(self, cell: Cell, token: WriteToken) -> Cell:
+    def _expired(self, cell: Cell, token: WriteToken, now_ms: int) -> Cell:
         if cell.delivery_count >= self.limits.delivery_count_limit:
             # the start waits for the write; the state does not
             state, cause = fate_of_last_delivery(self.limits)
             return Cell(state, cell.delivery_count, write=token, cause=cause)
-        return Cell(RecordState.AVAILABLE, cell.delivery_count)
+        return Cell(
+            RecordState.AVAILABLE, cell.delivery_count, deadline_ms=self._due_ms(cell.delivery_count, now_ms)
+        )
 
-    def _release_member(self, member: MemberId) -> None:
+    def _release_member(self, member: MemberId, now_ms: int) -> None:
         """The delivery counts, as with any other release: a record that brings its consumers down ends one day."""
         left = self._window.held_by(member)
         if not left:
             return
         writing = self._writing()
-        release = _mark(AcknowledgeType.RELEASE, writing.token, self.limits)
+        release = self._mark(AcknowledgeType.RELEASE, writing.token, now_ms)
         for low, high, cell in self._window.runs(self.start, self.end):
             if cell.holder == member:
                 left -= high - low
@@ -466,18 +498,51 @@ class SharePartition:
                     break
         self._write(writing)
 
+    # what becomes of records -----------------------------------------------------------------------------------------
 
-def _mark(kind: AcknowledgeType, token: WriteToken, limits: Limits) -> Callable[[Cell], Cell]:
-    """Mark leased records with the write that is to make them what this type says."""
+    def _mark(
+        self,
+        kind: AcknowledgeType,
+        token: WriteToken,
+        now_ms: int,
+        details: AcknowledgementDetails | None = None,
+    ) -> Callable[[Cell], Cell]:
+        """Mark leased records with the write that is to make them what this type says."""
+        delay_ms, reason = (None, None) if details is None else (details.delay_ms, details.reason)
 
-    @once
-    def marked(cell: Cell) -> Cell:
-        if is_hole(cell):
-            return cell
-        target, cause = fate_of(kind, cell.delivery_count, limits)
-        return Cell(cell.state, cell.delivery_count, cell.holder, cell.deadline_ms, token, target, cause)
+        @once
+        def marked(cell: Cell) -> Cell:
+            if is_hole(cell):
+                return cell
+            count = cell.delivery_count
+            target, cause = fate_of(kind, count, self.limits, reason)
+            due_ms = self._due_ms(count, now_ms, delay_ms) if target is RecordState.AVAILABLE else None
+            return Cell(cell.state, count, cell.holder, cell.deadline_ms, token, target, cause, due_ms)
 
-    return marked
+        return marked
+
+    def _due_ms(self, delivery_count: int, now_ms: int, delay_ms: int | None = None) -> int | None:
+        """Until when a record waits that has failed so often; a delay that its consumer asks for takes precedence."""
+        if delay_ms is not None:
+            return due_ms(now_ms, min(delay_ms, self.limits.release_delay_max_ms))
+        backoff = self.limits.backoff
+        return None if backoff is None else due_ms(now_ms, backoff.pause_ms(delivery_count, self._roll))
+
+    def _count_delayed(self, changed: list[Run]) -> None:
+        if self._window.waiting_count:
+            waiting = (run for run in changed if run[2].state is RecordState.AVAILABLE and run[2].deadline_ms)
+            self.counters.delayed += sum(end - start for start, end, _ in waiting)
+
+    def _settled(self, cell: Cell, now_ms: int) -> Cell:
+        """What is written now. A wait that was over before its write is none."""
+        assert cell.target is not None
+        is_due = cell.due_ms is None or cell.due_ms <= now_ms
+        return Cell(
+            cell.target,
+            cell.delivery_count,
+            deadline_ms=None if is_due else cell.due_ms,
+            cause=cell.cause,
+        )
 
 
 def _is_unsent(cell: Cell) -> bool:
@@ -486,6 +551,10 @@ def _is_unsent(cell: Cell) -> bool:
 
 def _record_count(runs: list[Run]) -> int:
     return sum(end - start for start, end, _ in runs)
+
+
+def _undelivered(cell: Cell) -> Cell:
+    return cell if is_hole(cell) else Cell(RecordState.AVAILABLE, cell.delivery_count - 1)
 
 
 def _missing(cell: Cell) -> Cell:

@@ -28,7 +28,10 @@ class Writing:
         count = 0
         for low, high, cell in runs:
             count += high - low
-            self._put(low, high, cell.state if cell.target is None else cell.target, cell.delivery_count)
+            if cell.target is None:
+                self._put(low, high, cell.state, cell.delivery_count, cell.deadline_ms)
+            else:
+                self._put(low, high, cell.target, cell.delivery_count, cell.due_ms)
             if cell.write == self.token:
                 if self._marked and self._marked[-1][1] == low:
                     self._marked[-1] = (self._marked[-1][0], high)
@@ -42,18 +45,19 @@ class Writing:
             scattered = sorted(self._batches, key=attrgetter("start"))
             self._batches, self._is_ascending = [], True
             for batch in scattered:
-                self._put(batch.start, batch.end, batch.state, batch.delivery_count)
+                self._put(batch.start, batch.end, batch.state, batch.delivery_count, batch.due_ms)
         return tuple(self._batches)
 
     def marked(self) -> list[tuple[int, int]]:
         return sorted(self._marked)
 
-    def _put(self, start: int, end: int, state: RecordState, delivery_count: int) -> None:
+    def _put(self, start: int, end: int, state: RecordState, delivery_count: int, due_ms: int | None) -> None:
         if self._batches:
             last = self._batches[-1]
-            if last.end == start and last.delivery_count == delivery_count and last.state is state:
-                self._batches[-1] = StateBatch(last.start, end, state, delivery_count)
+            is_alike = last.end == start and last.delivery_count == delivery_count and last.state is state
+            if is_alike and last.due_ms == due_ms:
+                self._batches[-1] = StateBatch(last.start, end, state, delivery_count, due_ms)
                 return
             if last.end > start:
                 self._is_ascending = False
-        self._batches.append(StateBatch(start, end, state, delivery_count))
+        self._batches.append(StateBatch(start, end, state, delivery_count, due_ms))

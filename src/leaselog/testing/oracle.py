@@ -10,12 +10,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from leaselog.model import MemberId
-from leaselog.share import LIMIT_REACHED, NO_RECORD, REJECTED, AcknowledgeType, Limits, RecordState
+from leaselog.share import (
+    LIMIT_REACHED,
+    NO_RECORD,
+    NO_ROLL,
+    REJECTED,
+    AcknowledgementDetails,
+    AcknowledgeType,
+    Limits,
+    RecordState,
+    due_ms,
+)
 
 __all__ = ["Letters", "Oracle", "Record", "Written"]
 
 AVAILABLE, ACQUIRED, ARCHIVED = RecordState.AVAILABLE, RecordState.ACQUIRED, RecordState.ARCHIVED
 ARCHIVING = RecordState.ARCHIVING
+NO_DETAILS = AcknowledgementDetails()
 TARGETS = {0: ARCHIVED, 1: RecordState.ACKNOWLEDGED, 2: AVAILABLE, 3: ARCHIVED}
 
 
@@ -28,6 +39,7 @@ class Record:
     write: int | None = None
     target: RecordState | None = None
     cause: str | None = None
+    due: int | None = None
 
     @property
     def is_hole(self) -> bool:
@@ -35,10 +47,11 @@ class Record:
 
     @property
     def is_free(self) -> bool:
-        return self.state is AVAILABLE and self.write is None
+        return self.state is AVAILABLE and self.write is None and self.deadline is None
 
 
-Written = dict[int, tuple[RecordState, int]]
+#: state, count, and the time before which it is held back
+Written = dict[int, tuple[RecordState, int, int | None]]
 #: count and cause of the records whose dead letters are to be written
 Letters = dict[int, tuple[int, str | None]]
 
@@ -51,12 +64,16 @@ class Oracle:
         #: records that were accepted, and that were rejected or are out of deliveries
         self.accepted = self.failed = 0
 
-    def load(self, states: Written, log_start: int) -> None:
+    def load(self, states: Written, log_start: int, now: int) -> None:
         self.end = max([self.start, *(offset + 1 for offset in states)])
         for offset in range(self.start, self.end):
-            state, count = states.get(offset, (AVAILABLE, 0))
+            state, count, due = states.get(offset, (AVAILABLE, 0, None))
+            due = None if due is None else min(due, now + self.limits.longest_wait_ms)
+            due = None if due is None or due <= now else due
             cause = LIMIT_REACHED if count >= self.limits.delivery_count_limit else REJECTED
-            self.records[offset] = Record(state, count, cause=cause if state is ARCHIVING else None)
+            self.records[offset] = Record(
+                state, count, deadline=due, cause=cause if state is ARCHIVING else None
+            )
         self.move_log_start(log_start)
 
     def send(self, token: int) -> Letters:
@@ -72,7 +89,7 @@ class Oracle:
         ended = {o: r for o, r in self.records.items() if r.state is ARCHIVING and r.write == token}
         for offset, record in ended.items():
             self.records[offset] = Record(ARCHIVED, record.count, write=write)
-        return {offset: (ARCHIVED, record.count) for offset, record in ended.items()}
+        return {offset: (ARCHIVED, record.count, None) for offset, record in ended.items()}
 
     def advance(self) -> None:
         while self.start < self.end:
@@ -82,23 +99,32 @@ class Oracle:
             del self.records[self.start]
             self.start += 1
 
-    def expire(self, now: int, token: int) -> Written:
+    def expire(self, now: int, token: int, roll: float = NO_ROLL) -> Written:
+        for offset, record in self.records.items():
+            if record.state is AVAILABLE and record.deadline is not None and record.deadline <= now:
+                self.records[offset] = Record(AVAILABLE, record.count)
         ended = {o: r for o, r in self.records.items() if r.state is ACQUIRED and (r.deadline or 0) <= now}
-        return self._end_leases({o for o, r in ended.items() if r.write is None}, token)
+        return self._end_leases({o for o, r in ended.items() if r.write is None}, token, now, roll)
 
-    def _end_leases(self, offsets: Iterable[int], token: int) -> Written:
+    def _due(self, count: int, now: int, roll: float, asked: int | None = None) -> int | None:
+        if asked is not None:
+            return due_ms(now, min(asked, self.limits.release_delay_max_ms))
+        backoff = self.limits.backoff
+        return None if backoff is None else due_ms(now, backoff.pause_ms(count, roll))
+
+    def _end_leases(self, offsets: Iterable[int], token: int, now: int, roll: float) -> Written:
         written: Written = {}
         for offset in offsets:
             count = self.records[offset].count
             is_last = count >= self.limits.delivery_count_limit
             self.failed += is_last
             if not is_last:
-                self.records[offset] = Record(AVAILABLE, count)
+                self.records[offset] = Record(AVAILABLE, count, deadline=self._due(count, now, roll))
             elif self.limits.has_dead_letters:
                 self.records[offset] = Record(ARCHIVING, count, write=token, cause=LIMIT_REACHED)
             else:
                 self.records[offset] = Record(ARCHIVED, count, write=token)
-            written[offset] = (self.records[offset].state, count)
+            written[offset] = (self.records[offset].state, count, self.records[offset].deadline)
         return written
 
     def lease(self, offsets: Iterable[int], member: MemberId, deadline: int) -> dict[int, int]:
@@ -109,7 +135,7 @@ class Oracle:
     def archive(self, offsets: Iterable[int], token: int) -> Written:
         for offset in offsets:
             self.records[offset] = Record(ARCHIVED, self.records[offset].count + 1, write=token)
-        return {offset: (ARCHIVED, self.records[offset].count) for offset in offsets}
+        return {offset: (ARCHIVED, self.records[offset].count, None) for offset in offsets}
 
     def may_acknowledge(self, member: MemberId, offsets: Iterable[int]) -> bool:
         for offset in offsets:
@@ -120,27 +146,40 @@ class Oracle:
                 return False
         return True
 
-    def acknowledge(self, types: dict[int, int], token: int, deadline: int) -> Written:
+    def acknowledge(
+        self,
+        types: dict[int, int],
+        token: int,
+        now: int,
+        lock_ms: int,
+        roll: float = NO_ROLL,
+        details: AcknowledgementDetails = NO_DETAILS,
+    ) -> Written:
         written: Written = {}
         for offset, kind in types.items():
             record = self.records[offset]
             if record.is_hole:
                 continue
             if kind == AcknowledgeType.RENEW:
-                self.records[offset] = replace(record, deadline=deadline)
+                self.records[offset] = replace(record, deadline=now + lock_ms)
+                continue
+            if kind == AcknowledgeType.RELEASE and details.is_given_back:
+                self.records[offset] = Record(AVAILABLE, record.count - 1)
                 continue
             is_last = kind == AcknowledgeType.RELEASE and record.count >= self.limits.delivery_count_limit
             target = ARCHIVED if is_last else TARGETS[kind]
-            cause = LIMIT_REACHED if is_last else REJECTED if kind == AcknowledgeType.REJECT else None
+            rejected = (details.reason or REJECTED) if kind == AcknowledgeType.REJECT else None
+            cause = LIMIT_REACHED if is_last else rejected
             if cause is not None and self.limits.has_dead_letters:
                 target = ARCHIVING
             else:
                 cause = NO_RECORD if kind == AcknowledgeType.GAP else None
-            self.records[offset] = replace(record, write=token, target=target, cause=cause)
-            written[offset] = (target, record.count)
+            due = self._due(record.count, now, roll, details.delay_ms) if target is AVAILABLE else None
+            self.records[offset] = replace(record, write=token, target=target, cause=cause, due=due)
+            written[offset] = (target, record.count, due)
         return written
 
-    def settle(self, token: int, ok: bool, now: int, retry: int) -> Written:
+    def settle(self, token: int, ok: bool, now: int, retry: int, roll: float = NO_ROLL) -> Written:
         ended: set[int] = set()
         for offset, record in self.records.items():
             if record.write != token:
@@ -150,16 +189,17 @@ class Oracle:
             elif ok:
                 self.accepted += record.target is RecordState.ACKNOWLEDGED
                 self.failed += record.target in (ARCHIVED, ARCHIVING) and record.cause != NO_RECORD
-                self.records[offset] = Record(record.target, record.count, cause=record.cause)
+                due = None if record.due is None or record.due <= now else record.due
+                self.records[offset] = Record(record.target, record.count, deadline=due, cause=record.cause)
             else:
-                self.records[offset] = replace(record, write=None, target=None, cause=None)
+                self.records[offset] = replace(record, write=None, target=None, cause=None, due=None)
                 if (record.deadline or 0) <= now:
                     ended.add(offset)
-        return self._end_leases(ended, retry)
+        return self._end_leases(ended, retry, now, roll)
 
-    def release(self, member: MemberId, token: int) -> Written:
+    def release(self, member: MemberId, token: int, now: int, roll: float = NO_ROLL) -> Written:
         mine = [o for o, r in self.records.items() if r.owner == member and r.write is None]
-        return self.acknowledge(dict.fromkeys(mine, AcknowledgeType.RELEASE), token, 0)
+        return self.acknowledge(dict.fromkeys(mine, AcknowledgeType.RELEASE), token, now, 0, roll)
 
     def move_log_start(self, log_start: int) -> None:
         self.start, self.end = max(self.start, log_start), max(self.end, log_start)

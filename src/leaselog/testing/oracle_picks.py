@@ -25,7 +25,8 @@ def acquire(
     there = {offset: batch for batch in batches for offset in range(batch.start, batch.end)}
     base, upto = batches[0].start, batches[-1].end
     for offset, record in oracle.records.items():
-        if read_from <= offset < upto and offset not in there and record.is_free:
+        is_idle = record.state is AVAILABLE and record.write is None  # to be had, or held back until a time
+        if read_from <= offset < upto and offset not in there and is_idle:
             oracle.records[offset] = Record(ARCHIVED, record.count)
     free = [o for o in sorted(oracle.records) if base <= o < upto and oracle.records[o].is_free]
     if free and _is_suspicious(oracle, free[0]):
