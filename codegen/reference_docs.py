@@ -147,6 +147,7 @@ def metrics_page() -> str:
         share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),
         share_metrics=ShareMetrics(metrics.registry),
         dead_letters=SimpleNamespace(counts=DeadLetterCounts()),
+        share_delivery=SimpleNamespace(paused=list, trips={}),
     )
     metrics.watch(nothing)
     nothing.share_metrics.watch(nothing)

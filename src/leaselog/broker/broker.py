@@ -27,6 +27,7 @@ from leaselog.broker.persister_choice import choose_persister
 from leaselog.broker.persister_colocated import ColocatedPersister
 from leaselog.broker.server import Server
 from leaselog.broker.share_coordinator import ShareCoordinator
+from leaselog.broker.share_delivery import ShareDelivery
 from leaselog.broker.share_groups import ShareGroups
 from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.broker.share_partitions import SharePartitions
@@ -84,6 +85,7 @@ class Broker:
         self.persister: Persister = choose_persister(self)
         self.share_metrics = ShareMetrics(self.metrics.registry)
         self.shares = SharePartitions(self)
+        self.share_delivery = ShareDelivery(self)
         self.dead_letters = DeadLetterOffice(self)
         self._cleaner = Cleaner(
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms

@@ -23,6 +23,7 @@ from leaselog.broker.cluster_wishes import (
     topic_by_default,
 )
 from leaselog.broker.config import Configuration
+from leaselog.broker.config.pauses import with_stamps
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_features import Feature, FeatureUpdate
 from leaselog.coordination.cluster_names import (
@@ -56,7 +57,7 @@ from leaselog.coordination.cluster_shard import (
     Topic,
     UpdateFeatures,
 )
-from leaselog.model import ZERO_UUID, ErrorCode, NodeId, ProducerId, Refused, TopicId
+from leaselog.model import ZERO_UUID, ErrorCode, GroupId, NodeId, ProducerId, Refused, TopicId
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -364,13 +365,20 @@ class Cluster:
         return 0 if topic is None else topic.partition_count
 
     async def _alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
-        changes = decide()
+        changes = with_stamps(decide(), self._shard.configs, self._broker.now_ms())
         decision = self._shard.handle(ChangeConfigs(tuple(changes)))
         assert isinstance(decision, Decision), "approved before they came here"
+        groups = {
+            c.resource_name: self.configuration.group(c.resource_name)
+            for c in changes
+            if c.resource_type == ResourceType.GROUP
+        }
         refused = await self._try_commit(decision.records)
         if refused is not None:
             return refused
         self.configuration.changed(changes)
+        for group_id, before in groups.items():
+            self._broker.share_delivery.config_changed(GroupId(group_id), before)
         types = {change.resource_type for change in changes}
         touched = {c.resource_name for c in changes if c.resource_type == ResourceType.TOPIC}
         if ResourceType.BROKER in types:

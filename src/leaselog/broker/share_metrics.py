@@ -104,6 +104,7 @@ class _ShareCollector(Collector):
         yield from self._per_partition()
         yield from self._per_group()
         yield from self._dead_letters()
+        yield from self._pauses()
 
     def _totals(self) -> Iterable[Metric]:
         metrics, sums = self._broker.share_metrics, Counters()
@@ -176,6 +177,22 @@ class _ShareCollector(Collector):
         for group_id, count in sorted(on_their_way.items()):
             pending.add_metric([group_id], count)
         yield pending
+
+    def _pauses(self) -> Iterable[Metric]:
+        delivery = self._broker.share_delivery
+        paused = GaugeMetricFamily(
+            "leaselog_share_group_paused",
+            "1 for a group that is given no records until somebody resumes it; by: operator or breaker",
+            labels=["group", "by"],
+        )
+        for group_id, config in sorted(delivery.paused(), key=lambda found: found[0]):
+            paused.add_metric([group_id, config.share_delivery_paused_by], 1)
+        trips = CounterMetricFamily(
+            "leaselog_share_breaker_trips", "How often the breaker paused a group", labels=["group"]
+        )
+        for group_id, count in sorted(delivery.trips.items()):
+            trips.add_metric([group_id], count)
+        yield from (paused, trips)
 
     def _per_partition(self) -> Iterable[Metric]:
         timeouts = CounterMetricFamily(

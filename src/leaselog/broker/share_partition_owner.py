@@ -144,6 +144,8 @@ class SharePartitionOwner:
         self._reports: dict[WriteToken, Report] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
+        #: of the machine's accepted and failed records, those that were told
+        self._counted = (0, 0)
         self._started_ms = broker.monotonic_ms()
         self._is_left = False
 
@@ -229,13 +231,18 @@ class SharePartitionOwner:
     # -- what members ask -----------------------------------------------------------------------------------
 
     def can_give(self) -> bool:
-        """Is there something to acquire now? No while the state is being read."""
+        """Is there something to acquire now? No while the state is being read, or the group is paused."""
         machine = self.machine
         if machine is None or self.is_over:
             return False
         self._catch_up(machine)
+        if self._is_paused():
+            return False
         offset = machine.next_fetch_offset
         return offset < self.partition.log.high_watermark and (offset < machine.end or not machine.is_full)
+
+    def _is_paused(self) -> bool:
+        return self._broker.share_delivery.is_paused(self.key.group_id, self._config)
 
     def readable_bytes(self, wanted_bytes: int) -> int:
         """How many bytes the next acquisition may read, counted up to those wanted."""
@@ -255,7 +262,9 @@ class SharePartitionOwner:
     ) -> Helping | Refused:
         """Leases records to the member; nothing if there is nothing to have. Refuses what reading the log refuses."""
         machine = self.machine
-        if machine is None or self.is_over:
+        if (
+            machine is None or self.is_over or self._is_paused()
+        ):  # a lease of another partition may have tripped it
             return NOTHING
         offset = machine.next_fetch_offset
         read = self._reader.read(
@@ -347,7 +356,15 @@ class SharePartitionOwner:
                 case _:
                     assert_never(effect)
         self._set_timer(machine)
+        self._count_finished(machine)
         return outcome.answer
+
+    def _count_finished(self, machine: SharePartition) -> None:
+        accepted, failed = machine.accepted_count, machine.failed_count
+        if (accepted, failed) != self._counted:
+            more = accepted - self._counted[0], failed - self._counted[1]
+            self._counted = accepted, failed
+            self._broker.share_delivery.finished(self.key.group_id, *more)
 
     def _send(self, effect: WriteDeadLetters) -> None:
         if not self.is_over:  # or else whoever reads the state next sends them

@@ -67,6 +67,11 @@ class SharePartitions:
                 del self._owners[owner.key.group_id]
                 self._broker.share_metrics.group_gone(owner.key.group_id)
 
+    def wake(self, group_id: GroupId) -> None:
+        """Fetches that wait for anything of the group look again."""
+        for owner in self._owners.get(group_id, {}).values():
+            self._broker.waiting_room.wake(owner)
+
     # -- what ends ------------------------------------------------------------------------------------------
 
     def connection_closed(self, client: Client) -> None:

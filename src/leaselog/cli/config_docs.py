@@ -30,8 +30,9 @@ This page is the output of `leaselog config-docs`; a test keeps it so.
 
 def config_docs() -> str:
     """The page."""
-    added = [key for key in BrokerConfig.table.values() if key.added]
-    lines = [_HEAD, "## Keys of leaselog's own\n", *_working(BrokerConfig, added)]
+    lines = [_HEAD, "## Keys of leaselog's own\n", *_working(BrokerConfig, _added(BrokerConfig))]
+    lines += ["\nOf groups; *read-only* ones are written by the broker itself:\n"]
+    lines += _working(GroupConfig, _added(GroupConfig))
     for title, view in (("Broker", BrokerConfig), ("Topic", TopicConfig), ("Group", GroupConfig)):
         keys = [key for key in view.table.values() if not key.added]
         lines += [f"\n## {title} keys that work\n", *_working(view, keys)]
@@ -45,6 +46,10 @@ def config_docs() -> str:
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _added(view: type[View]) -> list[Definition]:
+    return [key for key in view.table.values() if key.added]
 
 
 def _working(view: type[View], keys: Iterable[Definition]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The share machine: who holds which record, until when, how often delivered. Pure; knows neither bytes nor clocks."""
 
 from leaselog.share.acknowledging import find_malformed
+from leaselog.share.breaker import Breaker, BreakerRule, FinishedCounts, FinishedWindow
 from leaselog.share.commands import (
     Acknowledge,
     AcknowledgementBatch,
@@ -76,6 +77,8 @@ __all__ = [
     "Acquired",
     "AcquiredRange",
     "Answer",
+    "Breaker",
+    "BreakerRule",
     "ChangeLimits",
     "Command",
     "Counters",
@@ -84,6 +87,8 @@ __all__ = [
     "Done",
     "Effect",
     "Expire",
+    "FinishedCounts",
+    "FinishedWindow",
     "Limits",
     "MoveLogStart",
     "Outcome",

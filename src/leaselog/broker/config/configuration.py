@@ -24,6 +24,7 @@ from leaselog.broker.config.describe import (
 from leaselog.broker.config.dynamic_broker import check_dynamic_broker
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.group_config import GroupConfig, check_group
+from leaselog.broker.config.pauses import is_kept
 from leaselog.broker.config.resources import Alteration, ConfigEntry, Resource
 from leaselog.broker.config.topic_config import TopicConfig, check_topic
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
@@ -111,7 +112,9 @@ class Configuration:
             return refusal
         current = self.overrides(resource)
         wanted = altered(resource, current, alterations)
-        return wanted if isinstance(wanted, Refused) else self._changes(resource, current, wanted)
+        if isinstance(wanted, Refused):
+            return wanted
+        return _refuse_kept(resource, current, wanted) or self._changes(resource, current, wanted)
 
     def replace(
         self, resource: Resource, values: Sequence[tuple[str, str | None]]
@@ -119,7 +122,11 @@ class Configuration:
         """The changes that leave the resource with exactly these values: the old AlterConfigs."""
         current = self.overrides(resource)
         wanted = replaced(resource, current, values)
-        return wanted if isinstance(wanted, Refused) else self._changes(resource, current, wanted)
+        if isinstance(wanted, Refused):
+            return wanted
+        # What the broker keeps stays: of everything else, what is not named goes.
+        wanted = {key: text for key, text in wanted.items() if text is not None or not is_kept(resource, key)}
+        return _refuse_kept(resource, current, wanted) or self._changes(resource, current, wanted)
 
     def new_topic(self, name: str, values: Sequence[tuple[str, str | None]]) -> dict[str, str] | Refused:
         """The values a topic about to be created would have, or why it may not have them."""
@@ -236,3 +243,13 @@ class Configuration:
         return Places(
             self.overrides(self._this_broker), self.overrides(self._all_brokers), self._static.originals
         )
+
+
+def _refuse_kept(
+    resource: Resource, current: Mapping[str, str], wanted: Mapping[str, str | None]
+) -> Refused | None:
+    """Whoever sends back what it has read changes nothing, so that is no fault."""
+    for key, text in wanted.items():
+        if is_kept(resource, key) and current.get(key) != text:
+            return Refused(ErrorCode.INVALID_CONFIG, f"{key} is written by the broker itself")
+    return None

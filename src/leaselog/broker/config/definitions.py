@@ -63,11 +63,27 @@ class Definition:
 
 _DATA = "kafka-4.4.0.tsv"
 
-#: leaselog's own keys: name, type, default, bounds, importance
+#: leaselog's own keys: scope, name, type, default, bounds, importance, mode. A group's that is read-only is written by
+#: the broker itself.
 _ADDED = (
-    ("durability", "STRING", "fsync", "[fsync, interval, os]", "HIGH"),
-    ("durability.interval.ms", "INT", "1000", "[1,...]", "MEDIUM"),
-    ("metrics.listener", "STRING", "null", "", "LOW"),
+    ("broker", "durability", "STRING", "fsync", "[fsync, interval, os]", "HIGH", "read-only"),
+    ("broker", "durability.interval.ms", "INT", "1000", "[1,...]", "MEDIUM", "read-only"),
+    ("broker", "metrics.listener", "STRING", "null", "", "LOW", "read-only"),
+    ("group", "errors.deadletterqueue.breaker.ratio", "DOUBLE", "0.0", "[0,...,0.99]", "MEDIUM", "per-group"),
+    (
+        "group",
+        "errors.deadletterqueue.breaker.window.ms",
+        "INT",
+        "60000",
+        "[1000,...,86400000]",
+        "LOW",
+        "per-group",
+    ),
+    ("group", "errors.deadletterqueue.breaker.min.records", "INT", "100", "[1,...]", "LOW", "per-group"),
+    ("group", "share.delivery.paused", "BOOLEAN", "false", "", "MEDIUM", "per-group"),
+    ("group", "share.delivery.paused.reason", "STRING", "", "", "LOW", "per-group"),
+    ("group", "share.delivery.paused.by", "STRING", "", "", "LOW", "read-only"),
+    ("group", "share.delivery.paused.since.ms", "LONG", "-1", "[-1,...]", "LOW", "read-only"),
 )
 
 #: Kafka refuses to start without the first three, which a broker that is one process can answer for itself. Of the
@@ -122,21 +138,21 @@ def _read_table() -> dict[str, dict[str, Definition]]:
     return tables
 
 
-def _read_added() -> dict[str, Definition]:
-    added = {}
-    for name, type_, default, bounds, importance in _ADDED:
+def _read_added() -> dict[str, dict[str, Definition]]:
+    tables: dict[str, dict[str, Definition]] = {}
+    for scope, name, type_, default, bounds, importance, mode in _ADDED:
         kind = ConfigType[type_]
         value = None if default == "null" else parse_value(name, kind, default)
         check = read_bounds(bounds, kind, nullable=value is None)
-        added[name] = Definition(
-            name, kind, value, bounds, importance, False, UpdateMode.READ_ONLY, (), check, added=True
+        tables.setdefault(scope, {})[name] = Definition(
+            name, kind, value, bounds, importance, False, UpdateMode(mode), (), check, added=True
         )
-    return added
+    return tables
 
 
-_TABLES = _read_table()
+_TABLES, _OWN = _read_table(), _read_added()
 
-BROKER: Mapping[str, Definition] = MappingProxyType(_TABLES["broker"] | _read_added())
+BROKER: Mapping[str, Definition] = MappingProxyType(_TABLES["broker"] | _OWN["broker"])
 TOPIC: Mapping[str, Definition] = MappingProxyType(_TABLES["topic"])
-GROUP: Mapping[str, Definition] = MappingProxyType(_TABLES["group"])
+GROUP: Mapping[str, Definition] = MappingProxyType(_TABLES["group"] | _OWN["group"])
 CLIENT_METRICS: Mapping[str, Definition] = MappingProxyType(_TABLES["client-metrics"])

@@ -10,7 +10,7 @@ from leaselog.broker.config.broker_config import BrokerConfig
 from leaselog.broker.config.definitions import BROKER, GROUP, Definition
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.values import ConfigType, Value
-from leaselog.broker.config.views import Flag, Int, Text, View
+from leaselog.broker.config.views import Flag, Int, Number, Text, View
 
 __all__ = ["GroupConfig", "check_group", "limit_document"]
 
@@ -42,6 +42,24 @@ class GroupConfig(View):
     )
     errors_deadletterqueue_copy_record_enable = Flag(
         "A dead letter has the key and the value of its record; without this it only says where that lies."
+    )
+    errors_deadletterqueue_breaker_ratio = Number(
+        "The breaker: when more than this part of the records that the group finishes is rejected or out of deliveries,"
+        " the group is paused. 0 is no breaker."
+    )
+    errors_deadletterqueue_breaker_window_ms = Int("Over how long the breaker counts.")
+    errors_deadletterqueue_breaker_min_records = Int(
+        "The breaker leaves the group alone while it has finished fewer records than this within the window."
+    )
+    share_delivery_paused = Flag(
+        "Nobody of the share group gets records; what is acquired already may be finished. Kept until it is unset."
+    )
+    share_delivery_paused_reason = Text("Why it is paused, for whoever looks; goes with the pause.")
+    share_delivery_paused_by = Text(
+        "Who paused it, `operator` or `breaker`: written by the broker, gone with the pause."
+    )
+    share_delivery_paused_since_ms = Int(
+        "When it was paused, in ms since 1970: written by the broker, gone with the pause."
     )
 
     @classmethod
@@ -116,7 +134,6 @@ def check_group(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
 
 
 def _check_limits(name: str, value: Value, broker: BrokerConfig) -> None:
-    assert value is None or isinstance(value, bool | int | str | tuple)
     for limit, bound, is_upper in _limits(name, broker):
         assert isinstance(value, int), f"{limit} limits {name}, so both are INTs"
         if is_upper and value > bound:

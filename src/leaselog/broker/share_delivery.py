@@ -1,0 +1,142 @@
+"""Which share groups are given no records now: those that are paused, by an operator or by their breaker.
+
+A pause is a group config (`share.delivery.paused`), durable as configs are, and looked at by the owners of the group's
+share partitions whenever somebody asks them for records. Nobody is refused: fetches wait as they do for a topic without
+records. What is acquired already may be finished, renewed and released, leases end as ever, members stay members.
+
+The breaker pauses a group that fails at more than its share (`errors.deadletterqueue.breaker.*`). It counts on the node
+that leads the group's partitions, in memory: a restart begins an empty window, the pause that it leads to stays. From
+the moment it trips nothing is handed out, whether or not the pause is written down by then.
+
+Bounds: one window of fixed size for each group that has a breaker and finished something within it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from leaselog.broker.config import GroupConfig
+from leaselog.broker.config.pauses import BREAKER, pause
+from leaselog.broker.structured_log import StructuredLog
+from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
+from leaselog.model import GroupId
+from leaselog.share import Breaker, BreakerRule, FinishedCounts
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["ShareDelivery"]
+
+log = StructuredLog("share")
+
+
+class ShareDelivery:
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._breakers: dict[GroupId, Breaker] = {}
+        #: whose pause is not written down yet, or could not be
+        self._tripped: set[GroupId] = set()
+        #: how often the breaker paused each group, since the broker began
+        self.trips = Counter[GroupId]()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def is_paused(self, group_id: GroupId, config: GroupConfig) -> bool:
+        """``config`` is the group's now."""
+        return config.share_delivery_paused or group_id in self._tripped
+
+    def paused(self) -> Iterator[tuple[GroupId, GroupConfig]]:
+        """The groups that are, as far as it is written down."""
+        configuration = self._broker.cluster.configuration
+        for resource in configuration.resources():
+            if resource.type is ResourceType.GROUP:
+                config = configuration.group(resource.name)
+                if config.share_delivery_paused:
+                    yield GroupId(resource.name), config
+
+    def config_changed(self, group_id: GroupId, before: GroupConfig) -> None:
+        """Configs of the group have other values now: whoever waits for its records looks again."""
+        now = self._broker.cluster.configuration.group(group_id)
+        if now.share_delivery_paused:
+            self._tripped.discard(group_id)
+        if now.share_delivery_paused is not before.share_delivery_paused:
+            self._breakers.pop(group_id, None)  # what was before a pause says nothing of what comes after it
+            _tell(group_id, before, now, self._broker.now_ms())
+        self._broker.shares.wake(group_id)
+
+    # -- the breaker ----------------------------------------------------------------------------------------
+
+    def finished(self, group_id: GroupId, accepted: int, failed: int) -> None:
+        """So many more records have been accepted, and have failed."""
+        config = self._broker.cluster.configuration.group(group_id)
+        rule = _rule(config)
+        if rule is None or self.is_paused(group_id, config):
+            self._breakers.pop(group_id, None)
+            return
+        now_ms = int(self._broker.monotonic_ms())
+        counts = self._breaker(group_id, rule, now_ms).finished(accepted, failed, now_ms)
+        if counts is not None:
+            self._trip(group_id, rule, counts)
+
+    def _breaker(self, group_id: GroupId, rule: BreakerRule, now_ms: int) -> Breaker:
+        breaker = self._breakers.get(group_id)
+        if breaker is None or breaker.rule != rule:
+            idle = [other for other, one in self._breakers.items() if one.is_idle(now_ms)]
+            for other in idle:
+                del self._breakers[other]
+            breaker = self._breakers[group_id] = Breaker(rule)
+        return breaker
+
+    def _trip(self, group_id: GroupId, rule: BreakerRule, counts: FinishedCounts) -> None:
+        self._tripped.add(group_id)
+        del self._breakers[group_id]
+        self.trips[group_id] += 1
+        reason = (
+            f"{counts.failed} of {counts.total} records failed within {rule.window_ms} ms,"
+            f" more than {rule.ratio:g} of them"
+        )
+        log.warning("the breaker pauses a share group", group=group_id, why=reason)
+        task = asyncio.get_running_loop().create_task(self._write_pause(group_id, reason))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _write_pause(self, group_id: GroupId, reason: str) -> None:
+        def decide() -> tuple[ConfigChanged, ...]:
+            if self._broker.cluster.configuration.group(group_id).share_delivery_paused:
+                return ()  # an operator was quicker
+            return pause(group_id, by=BREAKER, reason=reason)
+
+        refused = await self._broker.cluster.alter_configs(decide)
+        if refused is not None:
+            log.error(
+                "the pause of a share group is not written down, it ends with this process",
+                group=group_id,
+                why=refused.message or refused.code.name,
+            )
+
+
+def _rule(config: GroupConfig) -> BreakerRule | None:
+    ratio = config.errors_deadletterqueue_breaker_ratio
+    if not ratio:
+        return None
+    return BreakerRule(
+        ratio,
+        config.errors_deadletterqueue_breaker_window_ms,
+        config.errors_deadletterqueue_breaker_min_records,
+    )
+
+
+def _tell(group_id: GroupId, before: GroupConfig, now: GroupConfig, now_ms: int) -> None:
+    if now.share_delivery_paused:
+        by, why = now.share_delivery_paused_by, now.share_delivery_paused_reason
+        log.info("share group paused", group=group_id, by=by, why=why)
+        return
+    paused_ms = max(0, now_ms - before.share_delivery_paused_since_ms)
+    log.info(
+        "share group resumed",
+        group=group_id,
+        was_paused_by=before.share_delivery_paused_by,
+        paused_s=f"{paused_ms / 1000:.1f}",
+    )
