@@ -3,10 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
+# of `make fuzz`: all targets if none is named, and how long for each; of `make soak`
+TARGET ?=
+SECONDS ?= 60
+MINUTES ?= 10
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup demo demo-crash test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast seeds deep bench docs
+.PHONY: setup demo demo-crash test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast seeds deep bench docs fuzz soak
 
 setup: $(VENV)/.ready
 
@@ -27,7 +31,7 @@ demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that n
 test: check interop crash spark conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
-	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/conformance -m "not crash and not deep" \
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/conformance -m "not crash and not deep" \
 		-n 2 --dist worksteal
 
 fast: setup
@@ -70,6 +74,12 @@ conformance-fast: setup ## the same, the quick ones
 
 seeds: setup ## ten thousand simulated runs, or those that are left of them: make seeds SEEDS="--runs 1000 --first 20000 --jobs 4"
 	$(BIN)/python tests/sim/seeds.py $(SEEDS)
+
+fuzz: setup ## bytes nobody would send, by coverage: make fuzz TARGET=requests SECONDS=300; all of it is eleven minutes
+	tests/fuzz/check $(BIN)/python $(TARGET) --seconds $(SECONDS)
+
+soak: setup ## fifty share consumers and a broker that is restarted: memory, descriptors, lag, and a verdict; MINUTES=10
+	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES)
 
 deep: check ## the long versions of everything; not for every change
 	$(PYTEST) tests -m "deep" --timeout 3600

@@ -25,6 +25,7 @@ from leaselog.log import Files, MemoryFiles, UnusableLog
 from leaselog.model import NodeId, ProducerId, TopicId
 from leaselog.testing.disk import PowerCut, SimDisk
 from leaselog.wire.errors import DecodeError
+from leaselog.wire.record_batch import HEADER_BYTES, read_header, rewrite_header
 
 NODE = NodeId(3)
 TOPIC = TopicId(UUID("00112233-4455-6677-8899-aabbccddeeff"))
@@ -168,6 +169,22 @@ def test_a_damaged_snapshot_stops_the_start(damage: str) -> None:
     else:
         file.write_at(150, bytes([file.read_at(150, 1)[0] ^ 1]))
     with pytest.raises(UnusableLog):
+        opened(files)
+
+
+def test_a_batch_that_was_written_wrong_stops_the_start() -> None:
+    """Its checksum holds, so recovery has nothing against it."""
+    files = memory()
+    log, _ = opened(files)
+    append(log, *EVERY_KIND)
+    log.close()
+    path = "data/__cluster_metadata-0/00000000000000000000.log"
+    file = files.open(path, writable=True)
+    batch = bytearray(file.read_at(0, file.size_bytes()))
+    batch[HEADER_BYTES] = 0xFF  # the length of the first record
+    rewrite_header(batch, 0, read_header(batch))
+    file.write_at(0, batch)
+    with pytest.raises(UnusableLog, match="record of"):
         opened(files)
 
 

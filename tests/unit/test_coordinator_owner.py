@@ -6,15 +6,32 @@ import asyncio
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 
+from leaselog.broker.coordinator_log import read_back
 from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.log import AppendRefused
-from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicPartition
+from leaselog.log import AppendRefused, LogConfig, MemoryFiles, Origin, PartitionLog
+from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId, TopicPartition
+from leaselog.wire.record_batch import HEADER_BYTES, read_header, rewrite_header
+from leaselog.wire.records import Record, build_batch
 
 BAD = -1
+
+
+def test_a_log_that_does_not_read_is_told_as_such_and_not_as_a_malformed_request() -> None:
+    log = PartitionLog.open(
+        MemoryFiles(), "data/t-0", TopicId(UUID(int=7)), LogConfig(), now_ms=0, clean=True
+    )
+    spoiled = build_batch([Record(b"k", b"v")])
+    spoiled[HEADER_BYTES] = 0xFF  # the length of the record; as a disk may give it back
+    header = read_header(spoiled)
+    rewrite_header(spoiled, 0, header)
+    log.append(spoiled, leader_epoch=0, now_ms=0, origin=Origin.COORDINATOR)
+    with pytest.raises(BrokenInvariant, match="does not read from 0"):
+        list(read_back(log, lambda header: True))
 
 
 class Owner(CoordinatorOwner[list[int], int]):

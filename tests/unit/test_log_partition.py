@@ -218,6 +218,52 @@ def test_a_damaged_producer_snapshot_is_replaced_by_reading_the_log() -> None:
     assert not files.exists(path)
 
 
+@pytest.mark.parametrize("base_offset", [2**31 + 1, 2**40, 2**63 - 9, 2**63 - 1])
+def test_recovery_ends_the_log_at_a_base_offset_that_no_segment_reaches(base_offset: int) -> None:
+    """It is not under the checksum, so one that a disk has spoiled looks like any other."""
+    files = MemoryFiles()
+    log = open_log(files)
+    append(log, b"kept")
+    append(log, b"spoiled")
+    log.flush()
+    second = [position for position, _ in iterate_headers(log.read(0, 1000))][1]
+    path = "data/t-0/00000000000000000000.log"
+    files.open(path, writable=True).write_at(second, base_offset.to_bytes(8, "big"))
+    log = open_log(files, clean=False)
+    assert (log.end_offset, offsets(log.read(0, 1000))) == (1, [0])
+    assert append(log, b"next").first_offset == 1
+
+
+def test_a_log_that_was_stopped_in_good_order_and_does_not_read_is_unusable() -> None:
+    files = MemoryFiles()
+    log = open_log(files, segment_bytes=150)
+    for value in (b"x" * 50, b"y" * 50):
+        append(log, value)
+    log.close()
+    files.open("data/t-0/00000000000000000000.log", writable=True).write_at(16, b"\x09")
+    files.remove("data/t-0/leader-epoch-checkpoint")  # so that every batch is asked
+    with pytest.raises(UnusableLog, match="batch magic 9"):
+        open_log(files, segment_bytes=150)
+
+
+def test_a_damaged_batch_does_not_shorten_its_segment() -> None:
+    """Where its indexes have to be made anew, and cannot be: what was read of it before is read again."""
+    files = MemoryFiles()
+    log = open_log(files, segment_bytes=400)
+    for value in (b"a" * 50, b"b" * 50, b"c" * 50, b"d" * 50):
+        append(log, value)
+    log.close()
+    size_bytes, segment = log.size_bytes(), "data/t-0/00000000000000000000"
+    second = [position for position, _ in iterate_headers(log.read(0, 1000))][1]
+    files.open(f"{segment}.log", writable=True).write_at(second + 16, b"\x09")
+    files.remove(f"{segment}.index")
+    log = open_log(files, segment_bytes=400)
+    for _ in range(2):
+        assert log.read(2, 1000) == Refused(ErrorCode.CORRUPT_MESSAGE, "batch magic 9, expected 2")
+        assert log.size_bytes() == size_bytes
+    assert offsets(log.read(3, 1000)) == [3]
+
+
 def test_the_brokers_own_batches_may_come_several_at_once() -> None:
     log = open_log()
     two = batch(b"a") + batch(b"b", b"c")

@@ -187,7 +187,9 @@ def test_a_length_too_small_for_a_header_is_a_bad_length(length: int) -> None:
         {"record_count": 4},
         {"record_count": -1},
         {"last_offset_delta": -1},
+        {"last_offset_delta": -1, "record_count": 0},
         {"base_offset": -1},
+        {"base_offset": 2**63 - 1},
         {"attributes": 5},
     ],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leaselog.client.share.acknowledgements import wire_batches
 from leaselog.client.share.acquired import lent_ranges
+from leaselog.wire.errors import DecodeError
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
 
@@ -46,6 +48,24 @@ def test_neighbouring_ranges_of_one_delivery_count_become_one() -> None:
         (2, 4, 2),
         (5, 6, 2),
     ]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [(0, 2**62, 1)],
+        [(0, 2**19, 1), (2**19 + 1, 2**20, 2)],
+        [(-5, 3, 1)],
+        [(7, 3, 1)],
+        [(3, 7, 1), (5, 9, 1)],
+        [(3, 7, 1), (0, 1, 1)],
+    ],
+)
+def test_ranges_that_nobody_lends_are_refused_before_anything_is_kept_of_them(
+    told: list[tuple[int, int, int]],
+) -> None:
+    with pytest.raises(DecodeError):
+        list(lent_ranges(told))
 
 
 def test_no_ranges_stay_none() -> None:

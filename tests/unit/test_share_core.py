@@ -543,6 +543,20 @@ def test_a_fatal_answer_to_a_heartbeat_is_told_by_every_poll(code: ErrorCode) ->
     assert len(player.requests(ShareGroupHeartbeatRequest)) == 1
 
 
+def test_an_answer_that_lends_more_than_there_can_be_is_told_and_nothing_is_kept_of_it() -> None:
+    class Boastful(ModelCluster):
+        def _share_fetch(self, *asked: Any) -> Any:
+            answer = super()._share_fetch(*asked)
+            for topic in answer.responses:
+                for lent in (lent for part in topic.partitions for lent in part.acquired_records[-1:]):
+                    lent.last_offset = 2**62
+            return answer
+
+    player = subscribed(produced=3, cluster=Boastful())
+    with pytest.raises(BrokerError, match="offsets were lent at once"):
+        player.poll()
+
+
 def test_corrupt_bytes_are_told_and_rejected() -> None:
     player = subscribed(produced=0)
     player.cluster.produce([b"good"] * 5 + [b"bad"] * 5)

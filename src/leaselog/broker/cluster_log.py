@@ -136,11 +136,14 @@ class ClusterLog:
             data = log.read(offset, READ_BYTES, log.end_offset)
             if isinstance(data, Refused):
                 raise UnusableLog(f"{self._directory} at offset {offset}: {data.message}")
-            for position, header in iterate_headers(data):
-                for record in () if header.is_control else read_records(data, header, position):
-                    if record.offset >= offset:
-                        yield self._decode(record.value or b"")
-                offset = header.end_offset
+            try:
+                for position, header in iterate_headers(data):
+                    for record in () if header.is_control else read_records(data, header, position):
+                        if record.offset >= offset:
+                            yield self._decode(record.value or b"")
+                    offset = header.end_offset
+            except DecodeError as error:
+                raise UnusableLog(f"{self._directory} at offset {offset}: {error}") from error
 
     def _decode(self, value: bytes) -> ClusterRecord:
         try:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from leaselog.log import PartitionLog
 from leaselog.model import BrokenInvariant, Refused
+from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, BatchHeader, iterate_headers
 from leaselog.wire.records import Record, read_records
 
@@ -35,7 +36,10 @@ def batches_of(records: Iterable[Record], limit_bytes: int) -> Iterator[list[Rec
 def read_back(
     partition_log: PartitionLog, is_wanted: Callable[[BatchHeader], bool], start: int = 0
 ) -> Iterator[list[Record]]:
-    """The records of the batches that are wanted, from ``start`` or where the log begins, a step at a time."""
+    """The records of the batches that are wanted, from ``start`` or where the log begins, a step at a time.
+
+    Raises ``BrokenInvariant`` where the log cannot be read.
+    """
     position = max(start, partition_log.start_offset)
     # After a failed write only what is safe counts; else also what is on its way.
     end = partition_log.end_offset if partition_log.failure is None else partition_log.high_watermark
@@ -45,10 +49,21 @@ def read_back(
             raise BrokenInvariant(f"{partition_log.directory} cannot be read from {position}: {data}")
         if not len(data):
             return
-        step: list[Record] = []
-        first = position
-        for at, header in iterate_headers(data):
-            if header.end_offset > first and is_wanted(header):
-                step += [r for r in read_records(data, header, at) if r.offset >= first]
-            position = max(position, header.end_offset)
+        try:
+            step, position = _step(data, is_wanted, position)
+        except DecodeError as damage:
+            raise BrokenInvariant(
+                f"{partition_log.directory} does not read from {position}: {damage}"
+            ) from damage
         yield step
+
+
+def _step(data: bytes, is_wanted: Callable[[BatchHeader], bool], first: int) -> tuple[list[Record], int]:
+    """The wanted records from ``first`` on, and where the batches end."""
+    step: list[Record] = []
+    position = first
+    for at, header in iterate_headers(data):
+        if header.end_offset > first and is_wanted(header):
+            step += [r for r in read_records(data, header, at) if r.offset >= first]
+        position = max(position, header.end_offset)
+    return step, position

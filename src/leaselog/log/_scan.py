@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from leaselog.log.files import File
+from leaselog.log.index import MAX_RELATIVE_OFFSET
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, BatchHeader, check_crc, read_header
 
@@ -52,11 +53,16 @@ def scan_batches(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
 
 
 def scan_valid(file: File, end: int, next_offset: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """The batches from the start of the file up to the first that is torn, corrupt or goes back in offsets."""
+    """The batches from the start of the file up to the first that is torn, corrupt or out of place.
+
+    Base offsets are not under the checksum: one that goes back, or so far ahead that no index of the segment could
+    say it, is damage.
+    """
+    limit = next_offset + MAX_RELATIVE_OFFSET
     try:
         for position, header, batch in scan_batches(file, 0, end):
             check_crc(batch, header)
-            if header.base_offset < next_offset:
+            if header.base_offset < next_offset or header.end_offset - 1 > limit:
                 return
             next_offset = header.end_offset
             yield position, header, batch

@@ -29,12 +29,13 @@ from leaselog.log.segment import Segment
 from leaselog.log.snapshots import restore_producers
 from leaselog.log.swaps import finish_swaps
 from leaselog.model import TopicId
+from leaselog.wire.errors import DecodeError
 
 __all__ = ["Loaded", "UnusableLog", "load", "make"]
 
 
 class UnusableLog(Exception):
-    """A partition's directory is not what the broker takes it for. Nothing in it has been changed."""
+    """A partition's directory is not what the broker takes it for. No record in it has been changed."""
 
 
 @dataclass(slots=True)
@@ -86,10 +87,23 @@ def load(
     start_offset: int,
     opened: OpenSegments,
 ) -> Loaded:
-    """Open the directory, if there is one. Raises ``UnusableLog`` if it belongs to another topic, and ``OSError``."""
+    """Open the directory, if there is one.
+
+    Raises ``UnusableLog`` if it belongs to another topic or is damaged where nothing but damage explains it, and
+    ``OSError``.
+    """
     place = _Place(files, directory, config, now_ms, opened)
     if not files.exists(directory):
         return _nothing(place, start_offset)
+    try:
+        return _load(place, topic_id, clean=clean, recovery_point=recovery_point, start_offset=start_offset)
+    except DecodeError as damage:
+        # What was synced long ago, or by a stop in good order, does not read any more.
+        raise UnusableLog(f"{directory}: {damage}") from damage
+
+
+def _load(place: _Place, topic_id: TopicId, *, clean: bool, recovery_point: int, start_offset: int) -> Loaded:
+    files, directory, config, now_ms = place.files, place.directory, place.config, place.now_ms
     is_doubtful = _claim(place, topic_id, clean) or not clean
     _sweep(place)
     finish_swaps(files, directory)

@@ -19,7 +19,7 @@ from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, segment_path
 from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
-from leaselog.wire.errors import DecodeError
+from leaselog.wire.errors import CorruptBatch, DecodeError
 from leaselog.wire.record_batch import BatchHeader
 
 __all__ = ["FileSlice", "Segment", "TimestampAt"]
@@ -96,6 +96,8 @@ class Segment:
     def index(self, header: BatchHeader, interval_bytes: int) -> None:
         """Count the next batch in, and give it an index entry when enough bytes have gone by."""
         last_offset = header.end_offset - 1
+        if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+            raise CorruptBatch(f"offset {last_offset} in a segment that begins at {self.base_offset}")
         if header.max_timestamp > self.largest().timestamp:
             self._largest = TimestampAt(header.max_timestamp, last_offset)
         if self._first_timestamp is None and self.size_bytes == 0:
@@ -265,9 +267,12 @@ class Segment:
         size_bytes, self.size_bytes = self.size_bytes, 0
         end_offset = self.end_offset
         self.start_indexes()
-        for _, header in scan_headers(self.file(), 0, size_bytes):
-            self.index(header, _INTERVAL_BYTES)
-        self.end_offset = end_offset
+        try:
+            for _, header in scan_headers(self.file(), 0, size_bytes):
+                self.index(header, _INTERVAL_BYTES)
+        finally:
+            # Where a batch is damaged the indexes end; the segment is what it was.
+            self.size_bytes, self.end_offset = size_bytes, end_offset
         self.time_index().append(*self.largest())
 
     def create(self) -> None:

@@ -55,6 +55,9 @@ _LZ4_END = bytes(4)
 #: behind the one block of a frame of cramjam's: the block's checksum, the end mark, the content's checksum
 _LZ4_FRAME_TAIL_BYTES = 12
 
+#: of the second member of a gzip stream, and of those behind it
+_GZIP_PIECE_BYTES = 4 * 1024
+
 _FIRST_ROOM_BYTES = 16 * 1024
 _FIRST_ROOM_RATIO = 4
 #: how cramjam says that the output did not fit, which it reports like any broken stream
@@ -101,18 +104,22 @@ def _too_large(limit_bytes: int) -> BadLength:
 
 def _decompress_gzip(data: Buffer, limit_bytes: int) -> bytes:
     """All members of the stream: gzip files may be concatenated, and Java's reader goes on too."""
-    pieces, rest, room = [], bytes(data), limit_bytes
-    while rest:
+    packed, pieces = memoryview(data), list[bytes]()
+    room, position = limit_bytes, 0
+    while position < len(packed):
         member = zlib.decompressobj(31)
-        # The one byte too many tells a stream that fills the limit from one that exceeds it.
-        piece = member.decompress(rest, room + 1)
-        room -= len(piece)
-        if room < 0:
-            raise _too_large(limit_bytes)
-        if not member.eof:
-            raise CorruptBatch("gzip: stream ends too early")
-        pieces.append(piece)
-        rest = member.unused_data
+        # zlib copies what lies behind a member. There is nearly always one; of a million, each would copy the rest.
+        step = _GZIP_PIECE_BYTES if pieces else len(packed)
+        while not member.eof:
+            if position == len(packed):
+                raise CorruptBatch("gzip: stream ends too early")
+            given = packed[position : position + step]
+            # The one byte too many tells a stream that fills the limit from one that exceeds it.
+            pieces.append(member.decompress(given, room + 1))
+            room -= len(pieces[-1])
+            if room < 0:
+                raise _too_large(limit_bytes)
+            position += len(given) - len(member.unused_data)
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 

@@ -53,6 +53,8 @@ NO_SEQUENCE = -1
 NO_TIMESTAMP = -1
 MAX_SEQUENCE = 2**31 - 1
 
+#: nothing lies behind it
+_LAST_OFFSET = 2**63 - 2
 _MAGIC_AT = 16
 _CRC_AT = 17
 #: where the checksummed part begins
@@ -168,7 +170,10 @@ def parse_header(buffer: Buffer, position: int = 0) -> BatchHeader:
 def read_header(buffer: Buffer, position: int = 0) -> BatchHeader:
     """``parse_header``, and ``CorruptBatch`` or ``BadValue`` for counts, offsets and codecs no log can hold."""
     header = parse_header(buffer, position)
-    if not 0 <= header.record_count <= header.last_offset_delta + 1 or header.base_offset < 0:
+    delta = header.last_offset_delta
+    if not (
+        0 <= header.record_count <= delta + 1 and delta >= 0 <= header.base_offset <= _LAST_OFFSET - delta
+    ):
         span = f"offset {header.base_offset} and delta {header.last_offset_delta}"
         raise CorruptBatch(f"batch of {header.record_count} records at {span}")
     if not header.has_known_codec:

@@ -16,7 +16,7 @@ from leaselog.client.share.acknowledgements import GAP, AcknowledgeType, Lease
 from leaselog.client.share.deserializers import Deserializer, as_bytes
 from leaselog.client.share.errors import RecordDeserializationError
 from leaselog.client.share.record import ShareRecord
-from leaselog.wire.errors import DecodeError
+from leaselog.wire.errors import BadLength, BadValue, DecodeError
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
 from leaselog.wire.records import Record, read_records
@@ -25,6 +25,8 @@ __all__ = ["Acquired", "Decoding", "LentRange", "Taken", "lent_ranges"]
 
 #: start, end, delivery count; end is not part of it
 LentRange = tuple[int, int, int]
+#: Of one partition in one answer. A window holds some thousands, and the largest batch there can be by default 150,000.
+MAX_LENT_OFFSETS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,9 +251,17 @@ def _made(
 
 
 def lent_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[LentRange]:
-    """The wire's inclusive ranges as ours; neighbours of one delivery count become one."""
-    start, end, count = 0, 0, -1
+    """The wire's inclusive ranges as ours; neighbours of one delivery count become one.
+
+    Raises ``DecodeError`` for ranges that nobody lends: a few bytes can name offsets that no memory holds.
+    """
+    start, end, count, lent = 0, 0, -1, 0
     for first, last, delivery_count in first_last_counts:
+        if first < end or last < first:
+            raise BadValue(f"offsets {first} to {last} were lent behind offset {end}")
+        lent += last + 1 - first
+        if lent > MAX_LENT_OFFSETS:
+            raise BadLength(f"{lent} offsets were lent at once, expected at most {MAX_LENT_OFFSETS}")
         if first == end and delivery_count == count:
             end = last + 1
             continue

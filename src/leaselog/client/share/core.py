@@ -29,6 +29,7 @@ from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.routes import Routes
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
+from leaselog.wire.errors import DecodeError
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
 from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchResponse
 from leaselog.wire.messages.share_group_heartbeat import (
@@ -575,9 +576,13 @@ class ShareCore:
     def _buffer_up(self, node: NodeSession, where: TopicIdPartition, data: PartitionData, now_ms: int) -> int:
         lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
         lease = Lease(where, node.node_id, node.life, now_ms + lock_ms, now_ms)
-        ranges = list(
-            lent_ranges([(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records])
-        )
+        told = [(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records]
+        try:
+            ranges = list(lent_ranges(told))
+        except DecodeError as bad:
+            # Whatever was lent comes back to the broker by itself when its lease runs out.
+            self._errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {bad}"))
+            return 0
         left_out_bytes = data.left_out_bytes if isinstance(data, RangesPartitionData) else 0
         acquired = Acquired(lease, data.records or b"", ranges, left_out_bytes)
         self.metrics.bytes.record(acquired.bytes - left_out_bytes, now_ms)

@@ -1,0 +1,79 @@
+"""The body of every request and response, and what a share consumer makes of an answer."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+from typing import Any
+
+from fuzz.messages import as_read, protocol_messages
+from fuzz.targets.target import TOPIC_ID, Unwanted
+from leaselog.client.share.acknowledgements import Lease, SessionLife, TopicIdPartition
+from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
+from leaselog.client.share.deserializers import as_bytes
+from leaselog.wire.codec import decode, encode
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.share_fetch_ranges import RangesShareFetchResponse
+
+__all__ = ["requests", "responses", "take_acquired"]
+
+_MESSAGES = {
+    (kind.API_KEY, kind.NAME.endswith("Response"), version): as_read(kind)
+    for kind, version in protocol_messages()
+}
+_MESSAGE_HEAD = struct.Struct(">hB")
+
+
+def requests(data: bytes) -> None:
+    """Three bytes for the API and its version, then the request's body."""
+    _message(data, is_answer=False)
+
+
+def responses(data: bytes) -> None:
+    _message(data, is_answer=True)
+
+
+def _message(data: bytes, *, is_answer: bool) -> None:
+    if len(data) < _MESSAGE_HEAD.size:
+        raise Unwanted
+    api_key, version = _MESSAGE_HEAD.unpack_from(data)
+    kind = _MESSAGES.get((api_key, is_answer, version))
+    if kind is None:
+        raise Unwanted
+    try:
+        message = decode(kind, version, data, _MESSAGE_HEAD.size)
+    except DecodeError:
+        return
+    once = encode(message, version)
+    again = encode(decode(kind, version, once), version)
+    assert again == once, f"{kind.NAME} v{version} is not read as it is written"
+    if isinstance(message, RangesShareFetchResponse):
+        _take(message)
+
+
+def _take(answer: RangesShareFetchResponse) -> None:
+    """What a share consumer makes of it."""
+    for topic in answer.responses:
+        for told in topic.partitions:
+            with suppress(DecodeError):
+                lent = [(r.first_offset, r.last_offset, r.delivery_count) for r in told.acquired_records]
+                take_acquired(told.records or b"", lent)
+
+
+def take_acquired(records: Any, lent: list[tuple[int, int, int]]) -> None:
+    ranges = list(lent_ranges(lent))
+    acquired = Acquired(_lease(), records, ranges)
+    asked = sum(end - start for start, end, _ in ranges)
+    got = 0
+    while not acquired.is_empty:
+        taken = acquired.take(100, _DECODING)
+        got += len(taken.records) + len(taken.settled)
+        assert got <= asked, "nothing is handed out twice"
+    assert got == asked, "everything lent is handed out or settled"
+
+
+_DECODING = Decoding(as_bytes, as_bytes)
+
+
+def _lease() -> Lease:
+    return Lease(TopicIdPartition("t", 0, TOPIC_ID), 1, SessionLife(), 60_000)
