@@ -31,7 +31,7 @@ demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that n
 test: check interop crash spark conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
-	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/conformance -m "not crash and not deep" \
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/soak tests/conformance -m "not crash and not deep" \
 		-n 2 --dist worksteal
 
 fast: setup

@@ -1,4 +1,4 @@
-"""Processes of share consumers, librdkafka's and Apache's, and the histories they leave behind."""
+"""Processes of share consumers, librdkafka's, Apache's and our own, and the histories they leave behind."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from interop.java_process import Java
 from leaselog.testing.share_history import Closing, Delivered, Event, read_lines
 
 WORKER = Path(__file__).with_name("share_worker.py")
+OUR_WORKER = Path(__file__).with_name("our_share_worker.py")
 START_S, STOP_S = 60, 90
 
 
@@ -40,6 +41,10 @@ class ShareWorkers:
     def start_librdkafka(self, processes: int, consumers: int) -> None:
         for number in range(processes):
             self._start([sys.executable, str(WORKER)], f"librdkafka-{number}", consumers)
+
+    def start_leaselog(self, processes: int, consumers: int) -> None:
+        for number in range(processes):
+            self._start([sys.executable, str(OUR_WORKER)], f"leaselog-{number}", consumers)
 
     def start_java(self, consumers: int) -> bool:
         """False where there is no Java."""

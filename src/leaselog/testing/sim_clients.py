@@ -195,6 +195,9 @@ class SimConsumer:
     topic: str
     history: list[Event]
     habits: Habits = Habits()
+    address: str = ADDRESS
+    #: which record a value is
+    record_of: Callable[[bytes], str] = lambda value: value.decode().rstrip()
     process: SimProcess = field(init=False)
     is_over: bool = False
     is_done: bool = False
@@ -238,7 +241,7 @@ class SimConsumer:
         consumer = _Watched(
             world,
             {
-                "bootstrap.servers": ADDRESS,
+                "bootstrap.servers": self.address,
                 "group.id": self.group,
                 "share.acknowledgement.mode": "explicit" if habits.is_explicit else "implicit",
                 "share.acquire.mode": habits.acquire_mode,
@@ -334,7 +337,7 @@ class SimConsumer:
         for record in records:
             count = record.delivery_count
             key = (record.lease.where.topic_id, record.partition, record.offset, count)
-            value = record.value.decode().rstrip()
             place = (record.partition, record.offset)
-            self.history.append(Delivered(name, *place, value, count, consumer.asked_ns[key], now_ns))
+            said = self.record_of(record.value)
+            self.history.append(Delivered(name, *place, said, count, consumer.asked_ns[key], now_ns))
         self.deliveries += len(records)
