@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -28,6 +29,10 @@ from leaselog.cli.reset_offsets import parse_datetime, parse_topics
 from leaselog.cli.share_groups import _ACTIONS, _checked, add_arguments
 from leaselog.client import BrokerError, Node
 from leaselog.model import ErrorCode, TopicPartition
+from leaselog.wire.messages.incremental_alter_configs import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsResponse,
+)
 from leaselog.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
     ShareGroupHeartbeatResponse,
@@ -276,6 +281,64 @@ def test_what_does_not_exist_is_said_before_anything_is_done(capsys: pytest.Capt
         "GROUP_ID_NOT_FOUND: Group g not found.",
         "GROUP_ID_NOT_FOUND: Group g not found.",
     ]
+
+
+def test_pausing_and_resuming_are_said_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    state = ("--describe", "--group", "g", "--state")
+    results = shown(
+        capsys,
+        (*RESET, "--to-earliest", "--execute"),
+        state,
+        ("--pause", "--group", "g", "--group", "later", "--reason", "new release"),
+        state,
+        (*state, "--json"),
+        ("--describe", "--group", "g", "--verbose", "--json"),
+        ("--pause", "--all-groups", "--json"),
+        ("--resume", "--group", "g"),
+        state,
+        (*state, "--json"),
+    )
+    _, before, paused, text, machine, verbose, again, resumed, after, machine_after = results
+    assert "paused" not in before[1]
+    assert paused == (
+        0,
+        "Share group 'g' is paused.\nShare group 'later' is paused.\n",
+        "\nNo group of this name yet: 'later'\n",
+    )
+    assert text[1].startswith(before[1])
+    assert re.search(
+        r"\nShare group 'g' is paused since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00 by an operator: new release\n$",
+        text[1],
+    )
+    told = json.loads(machine[1])[0]["paused"]
+    assert (told["by"], told["reason"]) == ("operator", "new release")
+    assert told["sinceMs"] > 1_600_000_000_000
+    assert json.loads(verbose[1])[0]["paused"] == told
+    assert json.loads(again[1]) == {"paused": ["g"], "failed": {}}
+    assert resumed == (0, "Share group 'g' is resumed.\n", "")
+    assert after == before
+    assert json.loads(machine_after[1])[0]["paused"] is None
+
+
+def test_a_broker_that_cannot_pause_says_so_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "Unknown group config name: share.delivery.paused"
+    refused = IncrementalAlterConfigsResponse(
+        responses=[
+            AlterConfigsResourceResponse(
+                resource_type=32, resource_name=name, error_code=ErrorCode.INVALID_CONFIG, error_message=words
+            )
+            for name in ("a", "b")
+        ]
+    )
+
+    async def main() -> None:
+        async with box_cluster(IncrementalAlterConfigs=[refused]) as cluster:
+            with pytest.raises(CommandFailed) as failed:
+                await command(cluster, "--pause", "--group", "a", "--group", "b")
+            assert str(failed.value) == f"this broker cannot pause share groups: INVALID_CONFIG: {words}"
+
+    run(main())
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_verbose_view_shows_what_is_in_flight_or_that_it_cannot(

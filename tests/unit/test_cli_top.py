@@ -9,7 +9,7 @@ import pytest
 from admin_cluster import BoxCluster, box_cluster
 from broker_in_a_box import run
 
-from leaselog.admin import NewTopic, alter_share_group_offsets, create_topics, settle
+from leaselog.admin import NewTopic, alter_share_group_offsets, create_topics, pause_share_groups, settle
 from leaselog.cli.arguments import Parser
 from leaselog.cli.group_rates import COLUMNS, GroupSample, Movement, cells, movement, movement_json
 from leaselog.cli.top import Sampler, _display, _refresh, add_arguments
@@ -76,12 +76,17 @@ def test_a_sample_holds_every_share_group_and_its_windows_where_they_are_told() 
             assert (seen.end_offsets, seen.lag, seen.in_flight, seen.available) == (3, 2, 0, 2)
             assert seen.oldest_age_ms == pytest.approx(9_000, abs=2_000)
             assert await Sampler(cluster, ["other"]).sample() == []
+            settle(await pause_share_groups(cluster, ["g"], reason="because"))
+            (seen,) = await Sampler(cluster, None).sample()
+            assert cells(Movement(seen))[1] == "Empty, paused"
+            shown = movement_json(Movement(seen))["paused"]
+            assert (shown["by"], shown["reason"]) == ("operator", "because")
             cluster.missing = {"DescribeSharePartitions"}
             elsewhere = Sampler(cluster, ["g"])
             for _ in range(2):
                 (seen,) = await elsewhere.sample()
                 assert (seen.lag, seen.in_flight, seen.window_use) == (2, None, None)
-            assert cluster.asked.count("DescribeSharePartitions") == 2, "not asked again once it is known"
+            assert cluster.asked.count("DescribeSharePartitions") == 3, "not asked again once it is known"
 
     run(main())
 

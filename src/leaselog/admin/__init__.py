@@ -37,6 +37,12 @@ from leaselog.admin.share_groups import (
     list_share_group_offsets,
 )
 from leaselog.admin.share_partitions import Holding, SharePartitionDescription, describe_share_partitions
+from leaselog.admin.share_pauses import (
+    SharePause,
+    list_share_pauses,
+    pause_share_groups,
+    resume_share_groups,
+)
 from leaselog.admin.topics import (
     NewPartitions,
     NewTopic,
@@ -78,6 +84,7 @@ __all__ = [
     "ResourceType",
     "ShareOffset",
     "SharePartitionDescription",
+    "SharePause",
     "SomeFailed",
     "Synonym",
     "TopicDescription",
@@ -99,8 +106,11 @@ __all__ = [
     "inspect_dead_letters",
     "list_groups",
     "list_share_group_offsets",
+    "list_share_pauses",
     "list_topics",
+    "pause_share_groups",
     "redrive",
+    "resume_share_groups",
     "settle",
     "topic_id_text",
 ]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
-from leaselog.admin import configs, groups, nodes, records, share_groups, share_partitions, topics
+from leaselog.admin import (
+    configs,
+    groups,
+    nodes,
+    records,
+    share_groups,
+    share_partitions,
+    share_pauses,
+    topics,
+)
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
 from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.inspect import inspect_dead_letters
@@ -16,6 +25,7 @@ from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.outcome import settle
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
+from leaselog.admin.share_pauses import SharePause
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
 from leaselog.client import BrokerError, Cluster, list_offsets
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
@@ -199,6 +209,22 @@ class AsyncAdmin:
             dry_run=dry_run,
             on_progress=on_progress,
         )
+
+    async def pause_share_groups(self, group_ids: Iterable[str], *, reason: str | None = None) -> None:
+        """Hand out no records of these groups until they are resumed: leaselog brokers can, others refuse.
+
+        What is acquired already may be finished; members stay members. A group need not exist yet.
+        """
+        settle(await share_pauses.pause_share_groups(self._cluster, group_ids, reason=reason))
+
+    async def resume_share_groups(self, group_ids: Iterable[str]) -> None:
+        """Hand out records again, whether an operator paused the groups or their breaker did."""
+        settle(await share_pauses.resume_share_groups(self._cluster, group_ids))
+
+    async def list_share_pauses(self, group_ids: Iterable[str]) -> dict[str, SharePause | None]:
+        """Who paused each group, since when and why; None for one that is not paused."""
+        wanted = list(group_ids)
+        return await self._cluster.retrying(lambda: share_pauses.list_share_pauses(self._cluster, wanted))
 
     # records
 

@@ -14,6 +14,7 @@ from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, Gr
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
+from leaselog.admin.share_pauses import SharePause
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
 from leaselog.client import BrokerError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
@@ -157,6 +158,15 @@ class Admin:
                 on_progress=on_progress,
             )
         )
+
+    def pause_share_groups(self, group_ids: Iterable[str], *, reason: str | None = None) -> None:
+        self._loop.run(self._admin.pause_share_groups(group_ids, reason=reason))
+
+    def resume_share_groups(self, group_ids: Iterable[str]) -> None:
+        self._loop.run(self._admin.resume_share_groups(group_ids))
+
+    def list_share_pauses(self, group_ids: Iterable[str]) -> dict[str, SharePause | None]:
+        return self._loop.run(self._admin.list_share_pauses(group_ids))
 
     # records
 

@@ -97,9 +97,16 @@ class ConfigEntry:
 
 
 async def describe_configs(
-    cluster: Cluster, resources: Sequence[Resource], *, synonyms: bool = False
+    cluster: Cluster,
+    resources: Sequence[Resource],
+    *,
+    synonyms: bool = False,
+    keys: Sequence[str] | None = None,
 ) -> dict[Resource, list[ConfigEntry]]:
-    """Every config of each resource. Raises ``BrokerError`` if one of them cannot be described."""
+    """Every config of each resource, or of ``keys`` those that the broker knows.
+
+    Raises ``BrokerError`` if one of the resources cannot be described.
+    """
     by_node = dict[int | None, list[Resource]]()
     for resource in resources:
         by_node.setdefault(resource.node, []).append(resource)
@@ -109,7 +116,9 @@ async def describe_configs(
             DescribeConfigsRequest(
                 resources=[
                     DescribeConfigsResource(
-                        resource_type=r.type, resource_name=r.name, configuration_keys=None
+                        resource_type=r.type,
+                        resource_name=r.name,
+                        configuration_keys=None if keys is None else list(keys),
                     )
                     for r in asked
                 ],

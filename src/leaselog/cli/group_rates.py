@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from leaselog.admin import GroupDescription, ShareOffset, SharePartitionDescription
+from leaselog.admin import GroupDescription, ShareOffset, SharePartitionDescription, SharePause
+from leaselog.cli.share_pauses import pause_json
 from leaselog.client import BrokerError
 from leaselog.model import TopicPartition
 
@@ -38,6 +39,7 @@ class GroupSample:
     #: unfinished records that were delivered before
     redelivered: int | None = None
     oldest_age_ms: int | None = None
+    pause: SharePause | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ def sample(
     offsets: Mapping[TopicPartition, ShareOffset | BrokerError | None],
     ends: Mapping[TopicPartition, int],
     windows: Mapping[TopicPartition, SharePartitionDescription | BrokerError] | None,
+    pause: SharePause | None = None,
 ) -> GroupSample:
     lags = [offset.lag for offset in offsets.values() if isinstance(offset, ShareOffset)]
     known = [lag for lag in lags if lag is not None]
@@ -60,7 +63,7 @@ def sample(
     lag = sum(known) if len(known) == len(offsets) else None
     base = (group.group_id, group.state.value, len(group.members), len(offsets), end_offsets, lag)
     if windows is None:
-        return GroupSample(*base)
+        return GroupSample(*base, pause=pause)
     seen = [window for window in windows.values() if not isinstance(window, BrokerError)]
     return GroupSample(
         *base,
@@ -69,6 +72,7 @@ def sample(
         window_use=max((w.window_used / w.window_limit for w in seen if w.window_limit), default=0.0),
         redelivered=sum(n for w in seen for count, n in w.delivery_counts.items() if count > 1),
         oldest_age_ms=max((w.oldest_age_ms for w in seen if w.oldest_age_ms is not None), default=None),
+        pause=pause,
     )
 
 
@@ -95,7 +99,7 @@ def cells(moved: Movement) -> Sequence[str]:
     now = moved.now
     return (
         now.group_id,
-        now.state,
+        now.state if now.pause is None else f"{now.state}, paused",
         str(now.member_count),
         str(now.partition_count),
         _count(now.lag),
@@ -140,4 +144,5 @@ def movement_json(moved: Movement) -> dict[str, Any]:
         "windowUse": now.window_use,
         "redelivered": now.redelivered,
         "oldestAgeMs": now.oldest_age_ms,
+        "paused": pause_json(now.pause),
     }

@@ -1,7 +1,8 @@
 """`leaselog share-groups`: what kafka-share-groups.sh does, with its options and its tables.
 
 `--describe --verbose` shows what is in flight besides, from a leaselog broker: who holds what and until when; and from
-any broker where the group's dead letters lie, and how many there are. `--inspect` and `--redrive` are in `redrive.py`.
+any broker where the group's dead letters lie, and how many there are. `--inspect` and `--redrive` are in `redrive.py`,
+`--pause` and `--resume` in `share_pauses.py`.
 Two things differ on purpose: wrong usage is one line and exit 2 without the whole help behind it, and what fails ends
 with exit 1, where Apache's tool prints the error among its results and says 0.
 """
@@ -33,26 +34,47 @@ from leaselog.cli.output import print_json
 from leaselog.cli.redrive import GOES_WITH as REDRIVE_GOES_WITH
 from leaselog.cli.redrive import add_redrive_arguments, inspection, redriving
 from leaselog.cli.reset_offsets import Reset, new_offsets, parse_datetime, parse_topics
+from leaselog.cli.share_pauses import Pauses, change_pauses, pause_line, pauses_where_told, with_pause
 from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster, UnsupportedVersion
 from leaselog.model import ErrorCode, TopicPartition
 
 __all__ = ["add_arguments", "run"]
 
-_ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets", "inspect", "redrive")
+_ACTIONS = (
+    "list",
+    "describe",
+    "delete",
+    "reset_offsets",
+    "delete_offsets",
+    "pause",
+    "resume",
+    "inspect",
+    "redrive",
+)
 _VIEWS = ("members", "offsets", "state")
 _RESETS = ("to_earliest", "to_latest", "to_datetime")
 #: the states a share group can be in
 _STATES = (GroupState.STABLE, GroupState.EMPTY, GroupState.DEAD)
 #: which options go with which actions
 _GOES_WITH = {
-    "group": ("describe", "delete", "reset_offsets", "delete_offsets", "inspect", "redrive"),
-    "all_groups": ("describe", "delete"),
+    "group": (
+        "describe",
+        "delete",
+        "reset_offsets",
+        "delete_offsets",
+        "pause",
+        "resume",
+        "inspect",
+        "redrive",
+    ),
+    "all_groups": ("describe", "delete", "pause", "resume"),
     "topic": ("reset_offsets", "delete_offsets"),
     "all_topics": ("reset_offsets",),
     "members": ("describe",),
     "offsets": ("describe",),
     "state": ("describe", "list"),
     "verbose": ("describe",),
+    "reason": ("pause",),
     "dry_run": ("reset_offsets", "redrive"),
     "execute": ("reset_offsets", "redrive"),
     **dict.fromkeys(_RESETS, ("reset_offsets",)),
@@ -69,6 +91,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--delete", action="store_true", help="delete groups that have no members")
     action.add_argument("--reset-offsets", action="store_true", help="let a group begin elsewhere")
     action.add_argument("--delete-offsets", action="store_true", help="forget how far a group has come")
+    action.add_argument("--pause", action="store_true", help="hand out no records (leaselog)")
+    action.add_argument("--resume", action="store_true", help="hand out records again (leaselog)")
     action.add_argument("--inspect", action="store_true", help="show a group's dead letters by cause")
     action.add_argument("--redrive", action="store_true", help="put a group's dead letters back")
     parser.add_argument("--group", action="append", metavar="ID", help="a group; more than once for several")
@@ -93,6 +117,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--execute", action="store_true", help="with --reset-offsets or --redrive: do it")
     add_redrive_arguments(parser)
+    parser.add_argument("--reason", metavar="TEXT", help="with --pause: why, for whoever looks")
     parser.add_argument("--to-earliest", action="store_true", help="begin at the earliest record")
     parser.add_argument("--to-latest", action="store_true", help="begin after the latest record")
     parser.add_argument(
@@ -129,6 +154,9 @@ def _checked(action: str, args: argparse.Namespace) -> Callable[[Cluster], Await
         case "delete":
             _check_scope(args)
             return lambda cluster: _delete(cluster, args)
+        case "pause" | "resume":
+            _check_scope(args)
+            return lambda cluster: change_pauses(cluster, args)
         case "delete_offsets":
             group = _one_group(action, args)
             if not args.topic:
@@ -211,13 +239,19 @@ async def _list(cluster: Cluster, args: argparse.Namespace, states: Sequence[Gro
 async def _describe(cluster: Cluster, args: argparse.Namespace, view: str) -> int:
     ids = args.group or [g.group_id for g in await list_groups(cluster, types=[GroupType.SHARE])]
     groups = await _found(cluster, sorted(set(ids)))
+    shows_pauses = view == "state" or args.verbose
+    pauses = await pauses_where_told(cluster, groups) if shows_pauses else {}
     match view:
         case "offsets":
-            await _describe_offsets(cluster, list(groups.values()), args)
+            await _describe_offsets(cluster, list(groups.values()), args, pauses)
         case "members":
-            _describe_members(groups.values(), args)
+            _describe_members(groups.values(), args, pauses)
         case _:
-            _describe_states(groups.values(), args)
+            _describe_states(groups.values(), args, pauses)
+    if not args.json:
+        for group_id, pause in pauses.items():
+            if pause is not None:
+                print(pause_line(group_id, pause))
     return 0
 
 
@@ -230,7 +264,7 @@ async def _found(cluster: Cluster, ids: Sequence[str]) -> dict[str, GroupDescrip
 
 
 async def _describe_offsets(
-    cluster: Cluster, groups: Sequence[GroupDescription], args: argparse.Namespace
+    cluster: Cluster, groups: Sequence[GroupDescription], args: argparse.Namespace, pauses: Pauses
 ) -> None:
     found = settle(await list_share_group_offsets(cluster, {g.group_id: None for g in groups}))
     in_flight = await _in_flight(cluster, found) if args.verbose else None
@@ -242,7 +276,7 @@ async def _describe_offsets(
             topic = letters.get(row["group"])
             if topic is not None:
                 row["deadLetters"] = tables.dead_letters_json(topic)
-        print_json(shown)
+        print_json([with_pause(row, pauses) for row in shown])
         return
     for group in groups:
         group_id = group.group_id
@@ -272,9 +306,9 @@ async def _in_flight(
         return None
 
 
-def _describe_members(groups: Iterable[GroupDescription], args: argparse.Namespace) -> None:
+def _describe_members(groups: Iterable[GroupDescription], args: argparse.Namespace, pauses: Pauses) -> None:
     if args.json:
-        print_json([tables.members_json(group) for group in groups])
+        print_json([with_pause(tables.members_json(group), pauses) for group in groups])
         return
     for group in groups:
         if group.members:
@@ -283,9 +317,9 @@ def _describe_members(groups: Iterable[GroupDescription], args: argparse.Namespa
             _say_nobody_is_there(group)
 
 
-def _describe_states(groups: Iterable[GroupDescription], args: argparse.Namespace) -> None:
+def _describe_states(groups: Iterable[GroupDescription], args: argparse.Namespace, pauses: Pauses) -> None:
     if args.json:
-        print_json([tables.state_json(group) for group in groups])
+        print_json([with_pause(tables.state_json(group), pauses) for group in groups])
         return
     for group in groups:
         if not group.members:

@@ -33,6 +33,7 @@ from leaselog.cli.group_rates import (
     sample,
 )
 from leaselog.cli.output import check_reader, is_terminal, print_table
+from leaselog.cli.share_pauses import pauses_where_told
 from leaselog.client import LATEST, BrokerError, ClientError, Cluster, UnsupportedVersion, list_offsets
 from leaselog.model import TopicPartition
 
@@ -123,12 +124,14 @@ class Sampler:
         offsets = {i: found for i, found in answers.items() if not isinstance(found, BrokerError)}
         places = {where for found in offsets.values() for where in found}
         ends = await self._ends(places)
+        pauses = await pauses_where_told(self._cluster, offsets)
         return [
             sample(
                 group,
                 offsets[group.group_id],
                 ends,
                 await self._windows(group.group_id, offsets[group.group_id]),
+                pauses.get(group.group_id),
             )
             for group in groups
             if group.group_id in offsets
