@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from share_cluster_model import TOPIC, ModelCluster
+from share_cluster_model import TOPIC, Arrived, ModelCluster
 from share_flavours import FLAVOURS, Flavour
 
 from leaselog.client import (
@@ -424,6 +424,241 @@ def test_run_needs_somebody_to_work(make: Make) -> None:
     consumer = make()
     with pytest.raises(ValueError, match="concurrency"):
         consumer.run(consumer.handler(lambda record: None), concurrency=0)
+
+
+# -- more than a type --------------------------------------------------------------------------------------
+
+
+def arrived(consumer: Flavour, offset: int = 0) -> list[Arrived]:
+    return consumer.model.logs[0][offset].acknowledged
+
+
+SAYINGS: dict[str, tuple[Callable[[Any, Any], None], Arrived]] = {
+    "accept": (lambda c, r: c.accept(r), Arrived(ACCEPT)),
+    "release": (lambda c, r: c.release(r), Arrived(RELEASE)),
+    "release-delay": (lambda c, r: c.release(r, delay=0.25), Arrived(RELEASE, 250)),
+    "release-now": (lambda c, r: c.release(r, delay=0), Arrived(RELEASE, 0)),
+    "acknowledge-delay": (lambda c, r: c.acknowledge(r, RELEASE, delay=2), Arrived(RELEASE, 2_000)),
+    "reject": (lambda c, r: c.reject(r), Arrived(REJECT)),
+    "reject-reason": (lambda c, r: c.reject(r, reason="no"), Arrived(REJECT, reason="no")),
+    "reject-exception": (
+        lambda c, r: c.reject(r, reason=ValueError("no")),
+        Arrived(REJECT, reason="ValueError: no"),
+    ),
+    "acknowledge-reason": (
+        lambda c, r: c.acknowledge(r, type=REJECT, reason="no"),
+        Arrived(REJECT, reason="no"),
+    ),
+    "give-back": (lambda c, r: c.give_back(r), Arrived(RELEASE, given_back=True)),
+    "place-release": (lambda c, r: c.release(TOPIC, 0, 0, delay=1), Arrived(RELEASE, 1_000)),
+    "place-reject": (lambda c, r: c.reject(TOPIC, 0, 0, reason="no"), Arrived(REJECT, reason="no")),
+    "place-accept": (lambda c, r: c.accept(TOPIC, 0, 0), Arrived(ACCEPT)),
+    "place-give-back": (lambda c, r: c.give_back(TOPIC, 0, 0), Arrived(RELEASE, given_back=True)),
+    "place-acknowledge": (
+        lambda c, r: c.acknowledge(TOPIC, 0, 0, RELEASE, delay=1),
+        Arrived(RELEASE, 1_000),
+    ),
+    "place-acknowledge-reason": (
+        lambda c, r: c.acknowledge(TOPIC, 0, 0, type=REJECT, reason="no"),
+        Arrived(REJECT, reason="no"),
+    ),
+    "the-last-word": (lambda c, r: (c.release(r, delay=9), c.accept(r)), Arrived(ACCEPT)),
+    "the-last-place": (lambda c, r: (c.reject(r, reason="x"), c.release(TOPIC, 0, 0)), Arrived(RELEASE)),
+    "another-reason": (
+        lambda c, r: (c.reject(r, reason="x"), c.reject(r, reason="y")),
+        Arrived(REJECT, reason="y"),
+    ),
+}
+
+
+@pytest.mark.parametrize("saying", SAYINGS)
+def test_what_is_said_of_a_record_arrives_with_what_was_added(make: Make, saying: str) -> None:
+    say, expected = SAYINGS[saying]
+    consumer = make(records=2)
+    first, second = consumer.poll(WAIT_S)
+    say(consumer, first)
+    consumer.acknowledge(second)
+    assert list(consumer.commit_sync(WAIT_S).values()) == [None]
+    assert (arrived(consumer), arrived(consumer, 1)) == ([expected], [Arrived(ACCEPT)])
+
+
+def test_a_renewed_record_is_one_of_which_more_can_be_said(make: Make) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    consumer.renew(record)
+    (again,) = consumer.poll(WAIT_S)
+    consumer.release(again, delay=1)
+    consumer.commit_sync(WAIT_S)
+    assert (again.offset, arrived(consumer)) == (record.offset, [Arrived(RELEASE, 1_000)])
+
+
+def test_what_was_given_back_was_not_delivered(make: Make) -> None:
+    consumer = make(records=1)
+    for _ in range(3):
+        (record,) = consumer.poll(WAIT_S)
+        assert record.delivery_count == 1
+        consumer.give_back(record)
+    (record,) = consumer.poll(WAIT_S)
+    consumer.release(record)
+    assert [r.delivery_count for r in consumer.poll(WAIT_S)] == [2]
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        (ACCEPT, {"delay": 1}),
+        (REJECT, {"delay": 1}),
+        (RENEW, {"delay": 1}),
+        (RELEASE, {"reason": "no"}),
+        (ACCEPT, {"reason": "no"}),
+        (RELEASE, {"delay": -1}),
+        (RELEASE, {"delay": float("nan")}),
+        (RELEASE, {"delay": float("inf")}),
+    ],
+)
+def test_what_does_not_go_together_is_refused(
+    make: Make, kind: AcknowledgeType, more: dict[str, Any]
+) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    with pytest.raises(ValueError, match="expected"):
+        consumer.acknowledge(record, kind, **more)
+    with pytest.raises(IllegalState, match="must be acknowledged"):
+        consumer.poll(0)
+
+
+def test_in_implicit_mode_nothing_can_be_said_of_a_record(make: Make) -> None:
+    consumer = make(records=1, **{"share.acknowledgement.mode": "implicit"})
+    (record,) = consumer.poll(WAIT_S)
+    for say in (consumer.accept, consumer.release, consumer.reject, consumer.renew, consumer.give_back):
+        with pytest.raises(IllegalState, match="Implicit"):
+            say(record)
+
+
+def other_broker() -> ModelCluster:
+    model = ModelCluster()
+    model.is_leaselogs = False
+    return model
+
+
+def test_another_broker_gets_the_type_alone_and_that_is_told_once(make: Make, caplog: Any) -> None:
+    consumer = make(records=6, model=other_broker())
+    caplog.set_level("WARNING", "leaselog.client.share")
+    for _ in range(3):
+        slow, bad, early, *rest = consumer.poll(WAIT_S)
+        assert caplog.text.count("is not leaselog's") <= 1
+        consumer.release(slow, delay=60)
+        consumer.reject(bad, reason="no")
+        consumer.give_back(early)
+        for record in rest:
+            consumer.release(record)
+        consumer.commit_sync(WAIT_S)
+        if not rest:
+            break
+    assert caplog.text.count("is not leaselog's") == 1
+    assert arrived(consumer, 0)[0] == Arrived(RELEASE)
+    assert arrived(consumer, 1) == [Arrived(REJECT)]
+
+
+def test_what_the_application_did_not_add_is_nothing_to_tell_of(make: Make, caplog: Any) -> None:
+    consumer = make(records=3, model=other_broker())
+    caplog.set_level("WARNING", "leaselog.client.share")
+    first, second, _ = consumer.poll(WAIT_S)
+    with consumer.processing(first, suppress=True):
+        raise ValueError("no")
+    with consumer.processing(second):
+        pass
+    consumer.close(WAIT_S)
+    assert consumer.model.ended() == {0: REJECT, 1: ACCEPT}
+    assert "leaselog's" not in caplog.text
+
+
+class Throttled(Transient):
+    delay = 30.0
+
+
+FAILURES: list[tuple[Exception, Arrived]] = [
+    (ValueError("no such item"), Arrived(REJECT, reason="ValueError: no such item")),
+    (KeyError(), Arrived(REJECT, reason="KeyError")),
+    (Transient("later", delay=1.5), Arrived(RELEASE, 1_500)),
+    (Transient("later", delay=-3), Arrived(RELEASE, 0)),
+    (Transient("later", delay=float("inf")), Arrived(RELEASE)),
+    (Transient("later"), Arrived(RELEASE)),
+    (Throttled("busy"), Arrived(RELEASE, 30_000)),
+    (Throttled("busy", delay=2), Arrived(RELEASE, 2_000)),
+    (TimeoutError("late"), Arrived(RELEASE)),
+]
+
+
+@pytest.mark.parametrize(("failure", "expected"), FAILURES, ids=lambda value: repr(value))
+def test_processing_says_why_and_until_when(make: Make, failure: Exception, expected: Arrived) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    with consumer.processing(record, transient=(TimeoutError,), suppress=True):
+        raise failure
+    consumer.commit_sync(WAIT_S)
+    assert arrived(consumer) == [expected]
+
+
+def test_run_says_why_and_until_when(make: Make) -> None:
+    consumer = make(records=len(FAILURES))
+
+    def work(record: Any) -> None:
+        if record.offset == len(FAILURES) - 1:
+            consumer.consumer.wakeup()
+        if record.delivery_count == 1:
+            raise FAILURES[record.offset][0]
+
+    consumer.run(consumer.handler(work), transient=(TimeoutError,))
+    assert [arrived(consumer, offset)[0] for offset in range(len(FAILURES))] == [
+        expected for _, expected in FAILURES
+    ]
+
+
+def test_a_record_that_cannot_be_deserialised_is_rejected_with_the_reason(make: Make) -> None:
+    consumer = make(records=0, value_deserializer=as_json)
+    consumer.model.produce([b"{"])
+    (record,) = consumer.poll(WAIT_S)
+    with consumer.processing(record):
+        pass
+    consumer.commit_sync(WAIT_S)
+    (said,) = arrived(consumer)
+    assert said.kind == REJECT
+    assert "JSONDecodeError" in (said.reason or "")
+
+
+def test_run_gives_back_what_waits_for_a_handler_without_a_delivery(make: Make) -> None:
+    consumer = make(records=40)
+    begun: set[int] = set()
+
+    def work(record: Any) -> None:
+        begun.add(record.offset)
+        consumer.consumer.wakeup()
+
+    consumer.run(consumer.handler(work), concurrency=3)
+    assert len(begun) < 40
+    assert {r.offset: r.delivery_count for r in consumer.model.logs[0]} == {
+        offset: int(offset in begun) for offset in range(40)
+    }
+
+
+def test_closing_gives_back_what_processing_has_not_begun(make: Make) -> None:
+    consumer = make(records=3)
+    first, *_ = consumer.poll(WAIT_S)
+    with consumer.processing(first):
+        pass
+    consumer.close(WAIT_S)
+    assert [r.delivery_count for r in consumer.model.logs[0]] == [1, 0, 0]
+    assert consumer.model.ended() == {0: ACCEPT}
+    assert consumer.model.held() == []
+
+
+def test_closing_counts_what_the_application_may_have_worked_on(make: Make) -> None:
+    consumer = make(records=3)
+    consumer.poll(WAIT_S)
+    consumer.close(WAIT_S)
+    assert [r.delivery_count for r in consumer.model.logs[0]] == [1, 1, 1]
+    assert consumer.model.held() == []
 
 
 # -- the end -----------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from leaselog.client import (
     UnsupportedVersion,
     as_json,
 )
+from leaselog.client.share.processing import Outcome
 from leaselog.model import ErrorCode
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -207,7 +208,7 @@ def test_what_is_being_processed_is_renewed_by_itself(share_broker, fresh, make)
         else:
             consumer.processing(record).__enter__()
         assert nothing_comes(other, 1.5 * LOCK_S)
-        consumer.end_work_on(record, ACCEPT, insist=True)
+        consumer.end_work_on(record, Outcome(ACCEPT), insist=True)
     assert list(consumer.commit_sync(WAIT_S).values()) == [None]
     assert nothing_comes(other, LOCK_S)
 
@@ -444,11 +445,11 @@ def test_the_snippets_of_the_guide_work(
 ) -> None:
     broker = broker_factory()
     create_topic(broker, "orders")
-    for group in ("packing", "audit", "billing", "invoices", "shipping", "reports"):
+    for group in ("packing", "audit", "billing", "returns", "invoices", "shipping", "reports"):
         set_group(broker, group)
     produce(broker, "orders", [Sent(value=b"1"), Sent(value=b"the last one")])
     snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(snippets) == 6
+    assert len(snippets) == 7
     names: dict[str, object] = {"__name__": "guide"}
     for snippet in snippets:
         exec(compile(snippet.replace("127.0.0.1:9092", broker.address), str(GUIDE), "exec"), names)
@@ -456,6 +457,7 @@ def test_the_snippets_of_the_guide_work(
     assert "packing b'the last one'\n" in shown
     assert "orders 0 1 1 b'the last one'\n" in shown
     assert "orders-0 committed\n" in shown
+    assert "refunding 1\n" in shown
     assert "not JSON: b'the last one'\n" in shown
     with ShareConsumer(bootstrap_servers=broker.address, group_id="invoices") as consumer:
         consumer.subscribe(["orders"])

@@ -2,35 +2,54 @@
 
 A core plays against the model cluster. Requests are answered late, in part or never, brokers end sessions, leases
 run out. What the application said of each delivery is kept; in the end every record that ended, ended with the type
-that was said of it, and everything that was said either took effect or was reported as an error.
+that was said of it, and everything that was said either took effect or was reported as an error. What it added to a
+word arrives with that word and no other, and of what it was handed only what it gave back is not counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from share_cluster_model import GAP, LOCK_MS, TOPIC, ModelCluster
+from share_cluster_model import GAP, LOCK_MS, RELEASE, RENEW, TOPIC, Arrived, ModelCluster
 
 from leaselog.client.errors import BrokerError, ConnectionLost
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import NodeAsk, ShareCore, Step
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark
 
 Where = tuple[int, int]
+Word = tuple[AcknowledgeType, Remark | None]
+
+words = st.sampled_from(list(AcknowledgeType)).map(lambda kind: (kind, None)) | st.sampled_from(
+    [
+        (AcknowledgeType.RELEASE, Remark(delay_ms=0)),
+        (AcknowledgeType.RELEASE, Remark(delay_ms=300)),
+        (AcknowledgeType.RELEASE, Remark(given_back=True)),
+        (AcknowledgeType.REJECT, Remark(reason="bad")),
+        (AcknowledgeType.REJECT, Remark(reason="worse")),
+    ]
+)
 
 
 class ShareConsumerMachine(RuleBasedStateMachine):
     @initialize(
-        partitions=st.integers(1, 3), nodes=st.integers(1, 2), limit=st.booleans(), explicit=st.booleans()
+        partitions=st.integers(1, 3),
+        nodes=st.integers(1, 2),
+        limit=st.booleans(),
+        explicit=st.booleans(),
+        knows_remarks=st.booleans(),
     )
-    def begin(self, partitions: int, nodes: int, limit: bool, explicit: bool) -> None:
+    def begin(self, partitions: int, nodes: int, limit: bool, explicit: bool, knows_remarks: bool) -> None:
         self.now_ms = 0
         self.explicit = explicit
         self.cluster = ModelCluster(partitions, nodes, records_a_batch=3)
+        self.cluster.is_leaselogs = knows_remarks
         for partition in range(partitions):
             values = [None if (i * 7 + partition) % 5 == 0 else b"v%d" % i for i in range(30)]
             self.cluster.produce(values, partition)
@@ -45,9 +64,11 @@ class ShareConsumerMachine(RuleBasedStateMachine):
         self.flying = list[Step]()
         self.open = list[ShareRecord[Any, Any]]()
         #: said since the last poll or commit, and still open to change
-        self.words = dict[ShareRecord[Any, Any], AcknowledgeType]()
-        #: every type said of an offset for good, of whichever delivery
-        self.said = dict[Where, set[int]]()
+        self.words = dict[ShareRecord[Any, Any], Word]()
+        #: everything said of an offset for good, of whichever delivery
+        self.said = dict[Where, set[Arrived]]()
+        #: deliveries that the application has seen, and did not give back
+        self.seen = dict[Where, set[ShareRecord[Any, Any]]]()
 
     # the application
 
@@ -62,6 +83,7 @@ class ShareConsumerMachine(RuleBasedStateMachine):
             self.open = self.core.take(self.now_ms, 4)
         except BrokerError:
             self.open = []
+        self.see(self.open)
         if self.open:
             self.core.end_poll(len(self.open))
         else:
@@ -69,20 +91,46 @@ class ShareConsumerMachine(RuleBasedStateMachine):
         self.send()
 
     @precondition(lambda self: self.explicit and self.open)
-    @rule(data=st.data(), kind=st.sampled_from(list(AcknowledgeType)))
-    def acknowledge(self, data: st.DataObject, kind: AcknowledgeType) -> None:
-        record = data.draw(st.sampled_from(self.open), label="record")
-        if self.core.holdings.is_open(record):
-            self.core.acknowledge(record, kind)
-            self.words[record] = kind
+    @rule(data=st.data(), word=words)
+    def acknowledge(self, data: st.DataObject, word: Word) -> None:
+        self.say(data.draw(st.sampled_from(self.open), label="record"), word)
 
     @precondition(lambda self: self.explicit and self.open)
-    @rule(kind=st.sampled_from(list(AcknowledgeType)))
-    def acknowledge_all(self, kind: AcknowledgeType) -> None:
+    @rule(word=words)
+    def acknowledge_all(self, word: Word) -> None:
         for record in self.open:
-            if self.core.holdings.is_open(record):
-                self.core.acknowledge(record, kind)
-                self.words[record] = kind
+            self.say(record, word)
+
+    def say(self, record: ShareRecord[Any, Any], word: Word) -> None:
+        if self.core.holdings.is_open(record):
+            self.core.acknowledge(record, *word)
+            self.words[record] = word
+
+    @rule()
+    def change_subscription(self) -> None:
+        """And back again. What was fetched meanwhile is given back."""
+        self.words_count()
+        self.core.subscribe(["another"], self.now_ms)
+        self.send()
+        self.core.subscribe([TOPIC], self.now_ms)
+        self.send()
+
+    @rule()
+    def end_sessions(self) -> None:
+        """As a worker does when it is done: nobody works on what is left."""
+        self.words_count()
+        self.core.want_nothing()
+        self.core.queue_said(self.now_ms)
+        for _ in range(30):
+            while self.flying:
+                self.answer_first()
+            self.now_ms += 20
+            self.cluster.expire(self.now_ms)
+            self.flying += self.met(self.core.end_sessions(self.now_ms))
+            if not self.flying and not self.core.has_sessions:
+                break
+        self.core.holdings.forget_lost()
+        self.open = [record for record in self.open if self.core.holdings.is_open(record)]
 
     @rule()
     def commit(self) -> None:
@@ -97,16 +145,35 @@ class ShareConsumerMachine(RuleBasedStateMachine):
     def words_count(self) -> None:
         """A poll or a commit: what was said up to now is said for good."""
         if not self.explicit:
-            self.words = dict.fromkeys(self.open, AcknowledgeType.ACCEPT)
+            self.words = dict.fromkeys(self.open, (AcknowledgeType.ACCEPT, None))
             self.open = []
-        for record, kind in self.words.items():
-            self.said.setdefault((record.partition, record.offset), set()).add(kind)
+        for record, (kind, remark) in self.words.items():
+            where = (record.partition, record.offset)
+            added = remark if self.cluster.is_leaselogs else None
+            arrives = (
+                Arrived(kind)
+                if added is None
+                else Arrived(kind, added.delay_ms, added.reason, added.given_back)
+            )
+            self.said.setdefault(where, set()).add(arrives)
+            if arrives.given_back:
+                self.seen[where].discard(record)
         self.words = {}
+
+    def see(self, records: list[ShareRecord[Any, Any]]) -> None:
+        for record in records:
+            self.seen.setdefault((record.partition, record.offset), set()).add(record)
 
     # the world
 
     def send(self) -> None:
-        self.flying += self.core.step(self.now_ms)
+        self.flying += self.met(self.core.step(self.now_ms))
+
+    def met(self, steps: Sequence[Step]) -> Sequence[Step]:
+        for step in steps:
+            if isinstance(step, NodeAsk):
+                self.core.met(step.node_id, knows_remarks=self.cluster.is_leaselogs)
+        return steps
 
     @precondition(lambda self: self.flying)
     @rule(data=st.data())
@@ -159,10 +226,42 @@ class ShareConsumerMachine(RuleBasedStateMachine):
                 if record.value is None:
                     assert record.ended == GAP
                 else:
-                    assert record.ended in self.said.get((partition, record.offset), set()), (
+                    assert record.ended in {
+                        said.kind for said in self.said.get((partition, record.offset), ())
+                    }, (
                         partition,
                         record,
                     )
+
+    @invariant()
+    def what_arrived_was_said_so_or_given_back(self) -> None:
+        if not hasattr(self, "cluster"):
+            return
+        for partition, log in self.cluster.logs.items():
+            for record in log:
+                allowed = self.said.get((partition, record.offset), set()) | {
+                    Arrived(GAP),
+                    Arrived(RELEASE, given_back=self.cluster.is_leaselogs),
+                }
+                assert set(record.acknowledged) <= allowed, (partition, record, allowed)
+
+    @invariant()
+    def what_was_seen_is_counted(self) -> None:
+        if not hasattr(self, "cluster"):
+            return
+        for (partition, offset), seen in self.seen.items():
+            assert self.cluster.logs[partition][offset].delivery_count >= len(seen), (partition, offset)
+
+    @invariant()
+    def what_is_reported_as_done_is_done(self) -> None:
+        if not hasattr(self, "core"):
+            return
+        for done in self.core.take_completed():
+            for offset in () if done.error else done.offsets:
+                said = self.said[done.where.partition, offset]
+                kinds = {word.kind for word in said}
+                arrived = set(self.cluster.logs[done.where.partition][offset].acknowledged)
+                assert RENEW in kinds or arrived & said, (done, said, arrived)
 
     def teardown(self) -> None:
         """When the world calms down, everything said is heard of, and every record can still be finished."""
@@ -176,11 +275,11 @@ class ShareConsumerMachine(RuleBasedStateMachine):
                 self.answer_first()
             if self.explicit:
                 for record in self.core.holdings.unacknowledged():
-                    self.core.acknowledge(record, AcknowledgeType.ACCEPT)
-                    self.words[record] = AcknowledgeType.ACCEPT
+                    self.say(record, (AcknowledgeType.ACCEPT, None))
             self.words_count()
             self.core.begin_poll(self.now_ms)
             self.open = self.core.take(self.now_ms, 4)
+            self.see(self.open)
             if not self.open:
                 self.core.want_records(0, 4)
             self.send()
@@ -191,6 +290,9 @@ class ShareConsumerMachine(RuleBasedStateMachine):
                 break
         assert not finished, f"never finished: {sorted(finished)}"
         self.nothing_ended_that_the_application_did_not_end()
+        self.what_arrived_was_said_so_or_given_back()
+        self.what_was_seen_is_counted()
+        self.what_is_reported_as_done_is_done()
 
     def answer_first(self) -> None:
         step = self.flying.pop(0)

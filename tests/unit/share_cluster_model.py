@@ -7,6 +7,7 @@ back. What a record went through is kept, so that a test can ask who finished it
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from uuid import UUID
 
 from leaselog.client.share.core import CoordinatorAsk, MetadataAsk, Step
@@ -19,12 +20,20 @@ from leaselog.wire.messages import share_group_heartbeat as hb
 from leaselog.wire.record_batch import parse_header
 from leaselog.wire.records import Record, build_batch, rebuild_batch
 from leaselog.wire.schema import Message
+from leaselog.wire.share_extensions import NO_DELAY, ExtendedAcknowledgementBatch
 from leaselog.wire.share_fetch_ranges import wants_ranges_only, without_records
 
 TOPIC = "t"
 TOPIC_ID = UUID(int=7)
 LOCK_MS = 30_000
 GAP, ACCEPT, RELEASE, REJECT, RENEW = range(5)
+
+
+class Arrived(NamedTuple):
+    kind: int
+    delay_ms: int = NO_DELAY
+    reason: str | None = None
+    given_back: bool = False
 
 
 @dataclass
@@ -37,6 +46,10 @@ class ModelRecord:
     delivery_count: int = 0
     #: the type that ended it
     ended: int | None = None
+    #: lent to nobody before
+    due_ms: int = 0
+    #: every acknowledgement but renewals that took effect, as it arrived
+    acknowledged: list[Arrived] = field(default_factory=list)
 
 
 @dataclass
@@ -61,6 +74,8 @@ class ModelCluster:
         self.requests: list[Message] = []
         #: for who asks for ranges alone, as leaselog does and Apache Kafka does not
         self.leaves_records_out = True
+        #: knows what is added to acknowledgements
+        self.is_leaselogs = True
 
     def produce(self, values: list[bytes | None], partition: int = 0) -> None:
         log = self.logs[partition]
@@ -245,7 +260,9 @@ class ModelCluster:
     def _lend(
         self, node_id: int, request: sf.ShareFetchRequest, partition: int, room: int, now_ms: int
     ) -> list[ModelRecord]:
-        free = [r for r in self.logs[partition] if r.ended is None and r.holder is None][:room]
+        free = [
+            r for r in self.logs[partition] if r.ended is None and r.holder is None and r.due_ms <= now_ms
+        ][:room]
         for record in free:
             record.holder = request.member_id
             record.until_ms = now_ms + self.lock_ms
@@ -265,7 +282,7 @@ class ModelCluster:
         if self.ack_error:
             return self.ack_error
         holder = request.member_id
-        said = dict[int, int]()
+        said, arrived = dict[int, int](), dict[int, Arrived]()
         last = -1
         for batch in batches:  # type: ignore[attr-defined]
             assert last < batch.first_offset <= batch.last_offset, "ascending, and no overlap"
@@ -280,6 +297,10 @@ class ModelCluster:
                     strict=True,
                 )
             )
+            assert isinstance(batch, ExtendedAcknowledgementBatch)
+            remark = (batch.release_delay_ms, batch.reject_reason, batch.given_back)
+            assert self.is_leaselogs or remark == (NO_DELAY, None, False)
+            arrived |= {o: Arrived(said[o], *remark) for o in range(batch.first_offset, last + 1)}
         assert RENEW not in said.values() or request.is_renew_ack
         log = self.logs[partition]
         if any(log[offset].holder != holder for offset in said):
@@ -292,6 +313,9 @@ class ModelCluster:
             else:
                 record.holder = None
                 record.ended = None if kind == RELEASE else kind
+                record.acknowledged.append(arrived[offset])
+                record.due_ms = now_ms + max(0, arrived[offset].delay_ms)
+                record.delivery_count -= arrived[offset].given_back
         return 0
 
     def _end(self, key: tuple[int, str]) -> None:

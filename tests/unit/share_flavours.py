@@ -76,6 +76,10 @@ class ModelConnection:
     address = "model"
     is_closed = False
 
+    @property
+    def is_to_leaselog(self) -> bool:
+        return self._door.model.is_leaselogs
+
     def __init__(self, door: ModelDoor, node_id: int) -> None:
         self._door = door
         self._node_id = node_id

@@ -8,37 +8,68 @@ from hypothesis import strategies as st
 
 from leaselog.client.share.acknowledgements import wire_batches
 from leaselog.client.share.acquired import lent_ranges
+from leaselog.client.share.remarks import Remark
 from leaselog.wire.errors import DecodeError
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
 
 
+def written(said: dict[int, int]) -> list[tuple[int, int, tuple[int, ...]]]:
+    return [batch[:3] for batch in wire_batches(said)]
+
+
 def test_one_type_for_neighbours_travels_once() -> None:
-    assert list(wire_batches(dict.fromkeys(range(10, 500), ACCEPT))) == [(10, 499, (ACCEPT,))]
+    assert written(dict.fromkeys(range(10, 500), ACCEPT)) == [(10, 499, (ACCEPT,))]
 
 
 def test_a_hole_begins_another_batch() -> None:
-    assert list(wire_batches({1: ACCEPT, 2: ACCEPT, 4: ACCEPT})) == [(1, 2, (ACCEPT,)), (4, 4, (ACCEPT,))]
+    assert written({1: ACCEPT, 2: ACCEPT, 4: ACCEPT}) == [(1, 2, (ACCEPT,)), (4, 4, (ACCEPT,))]
 
 
 def test_types_that_alternate_share_a_batch() -> None:
-    assert list(wire_batches({1: ACCEPT, 2: RELEASE, 3: REJECT})) == [(1, 3, (ACCEPT, RELEASE, REJECT))]
+    assert written({1: ACCEPT, 2: RELEASE, 3: REJECT}) == [(1, 3, (ACCEPT, RELEASE, REJECT))]
 
 
 def test_a_long_run_between_others_has_its_own_batch() -> None:
     said = {0: REJECT, **dict.fromkeys(range(1, 21), ACCEPT), 21: RELEASE, 22: ACCEPT}
-    assert list(wire_batches(said)) == [(0, 0, (REJECT,)), (1, 20, (ACCEPT,)), (21, 22, (RELEASE, ACCEPT))]
+    assert written(said) == [(0, 0, (REJECT,)), (1, 20, (ACCEPT,)), (21, 22, (RELEASE, ACCEPT))]
 
 
-@given(st.dictionaries(st.integers(0, 200), st.integers(0, 4)))
-def test_what_is_written_is_what_was_said(said: dict[int, int]) -> None:
-    read = dict[int, int]()
+def test_equal_remarks_travel_once_and_another_begins_another_batch() -> None:
+    said = dict.fromkeys(range(6), RELEASE)
+    remarks = {1: Remark(delay_ms=5), 2: Remark(delay_ms=5), 3: Remark(delay_ms=6)}
+    assert list(wire_batches(said, remarks)) == [
+        (0, 0, (RELEASE,), None),
+        (1, 2, (RELEASE,), Remark(delay_ms=5)),
+        (3, 3, (RELEASE,), Remark(delay_ms=6)),
+        (4, 5, (RELEASE,), None),
+    ]
+
+
+def test_a_remark_that_was_asked_for_travels_with_one_that_was_not() -> None:
+    said = dict.fromkeys(range(2), RELEASE)
+    remarks = {0: Remark(given_back=True, is_asked=True), 1: Remark(given_back=True)}
+    assert len(list(wire_batches(said, remarks))) == 1
+
+
+some_remarks = st.sampled_from(
+    [Remark(delay_ms=0), Remark(delay_ms=9), Remark(reason=""), Remark(reason="no"), Remark(given_back=True)]
+)
+
+
+@given(st.dictionaries(st.integers(0, 200), st.tuples(st.integers(0, 4), st.none() | some_remarks)))
+def test_what_is_written_is_what_was_said(said: dict[int, tuple[int, Remark | None]]) -> None:
+    read = dict[int, tuple[int, Remark | None]]()
     before = -1
-    for first, last, types in wire_batches(said):
+    remarks = {offset: remark for offset, (_, remark) in said.items() if remark is not None}
+    for first, last, types, remark in wire_batches({o: kind for o, (kind, _) in said.items()}, remarks):
         assert before < first <= last
         assert len(types) in (1, last - first + 1)
         before = last
-        read.update(zip(range(first, last + 1), types * (last - first + 1), strict=False))
+        read |= {
+            offset: (types[0 if len(types) == 1 else offset - first], remark)
+            for offset in range(first, last + 1)
+        }
     assert read == said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from share_cluster_model import LOCK_MS, TOPIC, ModelCluster
+from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 
 from leaselog.client.errors import BrokerError, ConnectionLost, RequestTimedOut
 from leaselog.client.share.acknowledgements import AcknowledgeType
@@ -41,12 +41,17 @@ class Player:
         for _ in range(rounds):
             steps = self.core.step(self.now_ms)
             for step in steps:
+                self.meet(step)
                 if fail(step):
                     self.core.unheard(step, ConnectionLost("lost"), self.now_ms)
                 else:
                     self.core.heard(step, self.cluster.answer(step, self.now_ms), self.now_ms)
             if not steps:
                 return
+
+    def meet(self, step: Step) -> None:
+        if isinstance(step, NodeAsk):
+            self.core.met(step.node_id, knows_remarks=self.cluster.is_leaselogs)
 
     def pass_ms(self, ms: int) -> None:
         self.now_ms += ms
@@ -623,8 +628,10 @@ def test_a_record_that_cannot_be_deserialised_can_be_rejected_but_not_accepted()
 def close(player: Player) -> None:
     player.core.commit_said(player.now_ms, 1_000)
     player.core.begin_close(player.now_ms)
-    for ask in player.core.end_sessions(player.now_ms):
-        player.core.heard(ask, player.cluster.answer(ask, player.now_ms), player.now_ms)
+    for _ in range(10):
+        for ask in player.core.end_sessions(player.now_ms):
+            player.core.heard(ask, player.cluster.answer(ask, player.now_ms), player.now_ms)
+    assert not player.core.has_sessions
     player.play()
 
 
@@ -667,3 +674,83 @@ def test_another_subscription_gives_back_what_was_fetched_of_the_first() -> None
     player.core.subscribe(["another"], player.now_ms)
     player.play()
     assert player.cluster.held() == []
+
+
+def with_five_ahead(cluster: ModelCluster | None = None) -> tuple[Player, Records]:
+    """Five records in the application's hands, and five that it has not seen."""
+    player = subscribed(10, cluster, max_poll_records=5)
+    records = player.poll()
+    player.core.want_records(0, 5)
+    player.play()
+    return player, records
+
+
+def deliveries(player: Player) -> list[int]:
+    return [record.delivery_count for record in player.cluster.logs[0]]
+
+
+def test_what_the_application_never_saw_is_given_back_without_a_delivery() -> None:
+    player, records = with_five_ahead()
+    for record in records:
+        player.core.acknowledge(record, ACCEPT)
+    player.core.subscribe(["another"], player.now_ms)
+    player.play()
+    assert deliveries(player) == [1] * 5 + [0] * 5
+
+
+def test_closing_gives_back_what_was_fetched_ahead_without_a_delivery() -> None:
+    player, (first, *_) = with_five_ahead()
+    player.core.acknowledge(first, ACCEPT)
+    close(player)
+    assert deliveries(player) == [1] * 5 + [0] * 5
+    assert player.cluster.ended() == {0: ACCEPT}
+    assert player.cluster.held() == []
+
+
+def test_what_is_given_back_of_a_record_batch_taken_in_part_is_the_rest() -> None:
+    player = subscribed(10, ModelCluster(records_a_batch=2), max_poll_records=5)
+    player.core.begin_poll(player.now_ms)
+    for _ in range(3):  # joining, looking up the topic, fetching
+        player.core.want_records(0, 10)
+        player.play()
+    taken = player.core.take(player.now_ms, 3)
+    assert 0 < len(taken) < 10
+    close(player)
+    assert deliveries(player) == [1] * len(taken) + [0] * (10 - len(taken))
+
+
+def test_what_is_given_back_takes_nothing_down_that_was_said() -> None:
+    player, records = with_five_ahead()
+    for record in player.cluster.logs[0][5:]:
+        record.holder = "somebody else"
+    for record in records:
+        player.core.acknowledge(record, ACCEPT)
+    close(player)
+    assert player.cluster.ended() == dict.fromkeys(range(5), ACCEPT)
+
+
+def test_records_that_arrive_while_it_closes_are_given_back_too() -> None:
+    player, records = with_five_ahead()
+    player.cluster.produce([b"more"] * 5)
+    player.core.subscribe([TOPIC], player.now_ms)
+    for record in records:
+        player.core.acknowledge(record, ACCEPT)
+    assert player.core.take(player.now_ms, 5)
+    player.core.want_records(0, 5)
+    (ask,) = player.core.step(player.now_ms)
+    player.core.begin_close(player.now_ms)
+    player.core.heard(ask, player.cluster.answer(ask, player.now_ms), player.now_ms)
+    close(player)
+    assert deliveries(player) == [1] * 10 + [0] * 5
+
+
+def test_where_only_the_end_of_a_session_gives_back_closing_releases_nothing_by_itself() -> None:
+    cluster = ModelCluster()
+    cluster.is_leaselogs = (
+        False  # Apache Kafka 4.2 takes the delivery back when a session ends, and not for a release
+    )
+    player, (first, *_) = with_five_ahead(cluster)
+    player.core.acknowledge(first, ACCEPT)
+    close(player)
+    assert [record.acknowledged for record in cluster.logs[0]] == [[Arrived(ACCEPT)]] + [[]] * 9
+    assert cluster.held() == []

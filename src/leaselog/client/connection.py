@@ -69,6 +69,11 @@ class Connection(asyncio.BufferedProtocol):
     def is_closed(self) -> bool:
         return self._failure is not None
 
+    @property
+    def is_to_leaselog(self) -> bool:
+        """Whether the broker knows what is leaselog's own."""
+        return self._session.is_to_leaselog
+
     def version_for(self, request: type[Message]) -> int:
         """The version in which requests of this kind travel here. Raises ``UnsupportedVersion``."""
         return self._session.version_for(request)

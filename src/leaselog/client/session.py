@@ -16,6 +16,7 @@ from leaselog.client.errors import UnsupportedVersion
 from leaselog.model import ErrorCode
 from leaselog.wire.codec import decode, encode_chunks, is_flexible
 from leaselog.wire.errors import BadValue, Truncated
+from leaselog.wire.extensions import FIRST_EXTENSION_KEY
 from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.frames import API_VERSIONS, skip_tagged_fields
 from leaselog.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -70,6 +71,11 @@ class Session:
     def is_ready(self) -> bool:
         """Whether versions are agreed and ``ask`` may be called."""
         return self._served is not None
+
+    @property
+    def is_to_leaselog(self) -> bool:
+        """Whether the broker serves what is leaselog's own; it tells nobody else of that."""
+        return self._served is not None and FIRST_EXTENSION_KEY in self._served
 
     @property
     def in_flight(self) -> int:

@@ -17,6 +17,7 @@ from leaselog.model import TopicId, TopicPartition
 
 if TYPE_CHECKING:
     from leaselog.client.share.record import ShareRecord
+    from leaselog.client.share.remarks import Remark
 
 __all__ = [
     "GAP",
@@ -27,6 +28,7 @@ __all__ = [
     "Lease",
     "SessionLife",
     "TopicIdPartition",
+    "WireBatch",
     "wire_batches",
 ]
 
@@ -42,8 +44,17 @@ class AcknowledgeType(IntEnum):
 
 #: An acquired offset without a record: compacted away, or a transaction's marker. Never the application's to say.
 GAP = 0
+NO_REMARKS: Mapping[int, Remark] = {}
 #: runs of one type at least this long travel as one type, shorter ones share an array
 _LONG_RUN = 10
+
+
+class WireBatch(NamedTuple):
+    first: int
+    last: int
+    #: one that holds for all offsets, or one for each
+    types: tuple[int, ...]
+    remark: Remark | None = None
 
 
 class TopicIdPartition(NamedTuple):
@@ -74,6 +85,8 @@ class Held:
 
     open: dict[int, ShareRecord[Any, Any]] = field(default_factory=dict)
     said: dict[int, int] = field(default_factory=dict)
+    #: what was added to some of what was said
+    remarks: dict[int, Remark] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -134,39 +147,45 @@ class Bundle:
     #: failed in company: is tried without, so that one stale lease harms itself only
     is_alone: bool = False
     not_before_ms: int = 0
+    #: what was added to some of the types
+    remarks: Mapping[int, Remark] = field(default_factory=dict)
 
     @property
     def renews(self) -> bool:
         return AcknowledgeType.RENEW in self.types.values()
 
 
-def wire_batches(types: Mapping[int, int]) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """First offset, last offset, types: one type that holds for all of them, or one for each.
-
-    Ascending and without overlap, as brokers demand it.
-    """
-    for stretch in _stretches(sorted(types.items())):
+def wire_batches(types: Mapping[int, int], remarks: Mapping[int, Remark] = NO_REMARKS) -> Iterator[WireBatch]:
+    """What was said, ascending and without overlap, as brokers demand it; a remark holds for all of its batch."""
+    for stretch in _stretches(sorted(types.items()), remarks):
+        remark = remarks.get(stretch[0][0])
         start = 0
         for at, end in _long_runs(stretch):
-            yield from _batch(stretch[start:at])
-            yield from _batch(stretch[at:end])
+            yield from _batch(stretch[start:at], remark)
+            yield from _batch(stretch[at:end], remark)
             start = end
-        yield from _batch(stretch[start:])
+        yield from _batch(stretch[start:], remark)
 
 
-def _batch(part: list[tuple[int, int]]) -> Iterable[tuple[int, int, tuple[int, ...]]]:
+def _batch(part: list[tuple[int, int]], remark: Remark | None) -> Iterable[WireBatch]:
     if not part:
         return ()
     said = tuple(kind for _, kind in part)
     uniform = said.count(said[0]) == len(said)
-    return ((part[0][0], part[-1][0], said[:1] if uniform else said),)
+    return (WireBatch(part[0][0], part[-1][0], said[:1] if uniform else said, remark),)
 
 
-def _stretches(pairs: list[tuple[int, int]]) -> Iterator[list[tuple[int, int]]]:
-    """Maximal parts without a hole between their offsets."""
+def _stretches(
+    pairs: list[tuple[int, int]], remarks: Mapping[int, Remark]
+) -> Iterator[list[tuple[int, int]]]:
+    """Maximal parts without a hole between their offsets, and with one remark or none."""
     start = 0
     for at in range(1, len(pairs) + 1):
-        if at == len(pairs) or pairs[at][0] != pairs[at - 1][0] + 1:
+        if (
+            at == len(pairs)
+            or pairs[at][0] != pairs[at - 1][0] + 1
+            or (remarks and remarks.get(pairs[at][0]) != remarks.get(pairs[start][0]))
+        ):
             yield pairs[start:at]
             start = at
 

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, TypeVar, overload
 from uuid import UUID
 
 from leaselog.client.errors import (
@@ -28,8 +28,10 @@ from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState, WakeupError
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.processing import ExceptionTypes, Processing
+from leaselog.client.share.processing import ExceptionTypes, Outcome, Processing
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark
+from leaselog.client.share.verdicts import Reason, Verdicts
 from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, Worker
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_uuid
@@ -58,7 +60,7 @@ _RENEWING_VERSION = 2
 _log = logging.getLogger("leaselog.client.share")
 
 
-class AsyncShareConsumer(Generic[K, V]):
+class AsyncShareConsumer(Verdicts[K, V]):
     """A member of a share group. Use as ``async with``, or `close` it; it connects when it is first polled.
 
     Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. Time-outs of calls
@@ -196,19 +198,47 @@ class AsyncShareConsumer(Generic[K, V]):
             self.pump()
 
     @overload
-    def acknowledge(self, record: ShareRecord[K, V], /, type: AcknowledgeType = ...) -> None: ...
+    def acknowledge(
+        self,
+        record: ShareRecord[K, V],
+        /,
+        type: AcknowledgeType = ...,
+        *,
+        delay: float | None = None,
+        reason: Reason | None = None,
+    ) -> None: ...
 
     @overload
     def acknowledge(
-        self, topic: str, partition: int, offset: int, /, type: AcknowledgeType = ...
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        /,
+        type: AcknowledgeType = ...,
+        *,
+        delay: float | None = None,
+        reason: Reason | None = None,
     ) -> None: ...
 
-    def acknowledge(self, record: Any, /, *more: Any, type: AcknowledgeType | None = None) -> None:
+    def acknowledge(
+        self,
+        record: Any,
+        /,
+        *more: Any,
+        type: AcknowledgeType | None = None,
+        delay: float | None = None,
+        reason: Reason | None = None,
+    ) -> None:
         """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
 
-        It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
-        ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
+        It is said to the broker with the next `poll` or commit, and can be changed until then. ``delay`` and
+        ``reason`` are as `release` and `reject` have them. Raises ``IllegalState`` in implicit mode, and for a record
+        that is not waiting for it.
         """
+        if delay is not None or reason is not None:
+            self._acknowledge_with((record, *more), type, delay, reason)
+            return
         if self._closed or self._in_callback or self._carrier.broken is not None:
             self._check_open()  # which knows how to refuse; said of every record, so the usual way is short
         if type is not None:
@@ -217,7 +247,15 @@ class AsyncShareConsumer(Generic[K, V]):
             self._acknowledge(record, *more)
         else:
             partition, offset, *kinds = more
-            self.core.acknowledge_offset(record, partition, offset, *(kinds or [AcknowledgeType.ACCEPT]))
+            self.core.acknowledge_offset(record, partition, offset, *kinds)
+
+    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+        self._check_open()
+        if len(of) == 1:
+            self.core.acknowledge(of[0], kind, remark)
+        else:
+            topic, partition, offset = of
+            self.core.acknowledge_offset(topic, partition, offset, kind, remark)
 
     # commits
 
@@ -270,9 +308,10 @@ class AsyncShareConsumer(Generic[K, V]):
     ) -> Processing[K, V]:
         """``with consumer.processing(record):`` accepts the record if the block ends well.
 
-        A `Transient` exception, one of ``transient``, or a cancellation releases it, any other rejects it; the
-        exception goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last poll are
-        renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
+        A `Transient` exception, one of ``transient``, or a cancellation releases it, any other rejects it with the
+        exception as the reason; the exception goes on unless ``suppress``. Meanwhile, and until the next poll, the
+        records of the last poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In
+        explicit mode only.
         """
         if not self.config.is_explicit:
             raise IllegalState("processing needs share.acknowledgement.mode=explicit")
@@ -283,16 +322,16 @@ class AsyncShareConsumer(Generic[K, V]):
         self._check_open()
         if not self.core.holdings.is_open(record):
             raise IllegalState(f"{record} is not waiting to be worked on")
-        record.lease.delivered_ms = _now_ms()
+        self.core.begun(record, _now_ms())
         if not self.core.is_worked_on:
             self.core.is_worked_on = True
             self.pump()
 
-    def end_work_on(self, record: ShareRecord[Any, Any], kind: AcknowledgeType, *, insist: bool) -> None:
+    def end_work_on(self, record: ShareRecord[Any, Any], outcome: Outcome, *, insist: bool) -> None:
         """What `processing` does when the block ends: what was said in it stands, unless the end ``insists``."""
         holdings = self.core.holdings
         if holdings.is_open(record) and (insist or not holdings.has_said(record)):
-            holdings.acknowledge(record, kind)
+            holdings.acknowledge(record, outcome.kind, outcome.remark)
 
     async def run(
         self,
@@ -322,7 +361,7 @@ class AsyncShareConsumer(Generic[K, V]):
             await worker.run()
             self._woken = False  # it was asked to end more than once
 
-    async def give_back(self, timeout_s: float) -> None:
+    async def end_work(self, timeout_s: float) -> None:
         """End the share sessions: what was said is said, the rest goes back. The membership stays."""
         self.core.want_nothing()
         if not self._closed:

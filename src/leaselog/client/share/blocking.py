@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, TypeVar, overload
 from uuid import UUID
 
 from leaselog.client.loop_thread import LoopThread
@@ -28,8 +28,10 @@ from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.processing import ExceptionTypes, Processing
+from leaselog.client.share.processing import ExceptionTypes, Outcome, Processing
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark
+from leaselog.client.share.verdicts import Reason, Verdicts
 from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, tell_error
 from leaselog.model import TopicPartition
 
@@ -52,7 +54,7 @@ class _Driven(AsyncShareConsumer[Any, Any]):
         pass
 
 
-class ShareConsumer(Generic[K, V]):
+class ShareConsumer(Verdicts[K, V]):
     """A member of a share group. Use as ``with``, or `close` it; it connects when it is first polled.
 
     Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. Time-outs of calls
@@ -164,19 +166,47 @@ class ShareConsumer(Generic[K, V]):
         self._left_over = records
 
     @overload
-    def acknowledge(self, record: ShareRecord[K, V], /, type: AcknowledgeType = ...) -> None: ...
+    def acknowledge(
+        self,
+        record: ShareRecord[K, V],
+        /,
+        type: AcknowledgeType = ...,
+        *,
+        delay: float | None = None,
+        reason: Reason | None = None,
+    ) -> None: ...
 
     @overload
     def acknowledge(
-        self, topic: str, partition: int, offset: int, /, type: AcknowledgeType = ...
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        /,
+        type: AcknowledgeType = ...,
+        *,
+        delay: float | None = None,
+        reason: Reason | None = None,
     ) -> None: ...
 
-    def acknowledge(self, record: Any, /, *more: Any, type: AcknowledgeType | None = None) -> None:
+    def acknowledge(
+        self,
+        record: Any,
+        /,
+        *more: Any,
+        type: AcknowledgeType | None = None,
+        delay: float | None = None,
+        reason: Reason | None = None,
+    ) -> None:
         """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
 
-        It is said to the broker with the next `poll` or commit, and can be changed until then. Raises
-        ``IllegalState`` in implicit mode, and for a record that is not waiting for it.
+        It is said to the broker with the next `poll` or commit, and can be changed until then. ``delay`` and
+        ``reason`` are as `release` and `reject` have them. Raises ``IllegalState`` in implicit mode, and for a record
+        that is not waiting for it.
         """
+        if delay is not None or reason is not None:
+            self._acknowledge_with((record, *more), type, delay, reason)
+            return
         if type is not None:
             more = (*more, type)
         # Said of every record, so it goes the short way: `_use` written out, and no detour over the loop.
@@ -193,6 +223,10 @@ class ShareConsumer(Generic[K, V]):
                 self._acknowledge(record, *more)
         finally:
             self._in_use.release()
+
+    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+        with self._use("acknowledge"):
+            self._consumer._say(of, kind, remark)
 
     # commits
 
@@ -231,9 +265,10 @@ class ShareConsumer(Generic[K, V]):
     ) -> Processing[K, V]:
         """``with consumer.processing(record):`` accepts the record if the block ends well.
 
-        A `Transient` exception, one of ``transient``, or an interruption releases it, any other rejects it; the
-        exception goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last poll are
-        renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
+        A `Transient` exception, one of ``transient``, or an interruption releases it, any other rejects it with the
+        exception as the reason; the exception goes on unless ``suppress``. Meanwhile, and until the next poll, the
+        records of the last poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In
+        explicit mode only.
         """
         if not self.config.is_explicit:
             raise IllegalState("processing needs share.acknowledgement.mode=explicit")
@@ -247,10 +282,10 @@ class ShareConsumer(Generic[K, V]):
             else:
                 self._do(lambda: self._consumer.begin_work_on(record))
 
-    def end_work_on(self, record: ShareRecord[Any, Any], kind: AcknowledgeType, *, insist: bool) -> None:
+    def end_work_on(self, record: ShareRecord[Any, Any], outcome: Outcome, *, insist: bool) -> None:
         """What `processing` does when the block ends: what was said in it stands, unless the end ``insists``."""
         with self._use("processing"):
-            self._consumer.end_work_on(record, kind, insist=insist)
+            self._consumer.end_work_on(record, outcome, insist=insist)
 
     def run(
         self,
@@ -321,6 +356,7 @@ class ShareConsumer(Generic[K, V]):
         with self._use("close"):
             try:
                 if self._thread is not None:
+                    self._do(lambda: self._consumer.core.give_back_unbegun(self._left_over))
                     self._wait(self._consumer.close(timeout))
                 self._tell_completed()
             finally:

@@ -53,6 +53,7 @@ class Carrier:
         self._core = core
         self._config = config
         self._notify = notify
+        self._has_warned = False
         self._coordinator: Connection | None = None
         # an ordered set: a simulated world must find them in the same order every time
         self._tasks = dict[asyncio.Task[None], None]()
@@ -129,7 +130,7 @@ class Carrier:
         if connection is None:
             return None
         try:
-            _check_version(connection, ask)
+            self._meet(connection, ask)
             return connection, connection.send_now(ask.request, _answer_kind(ask))
         except ClientError:
             return None
@@ -140,8 +141,20 @@ class Carrier:
             connection, answer = sent
             return await connection.answer_to(ask.request, answer, timeout_ms=timeout_ms)
         connection = await self.cluster.connection(ask.node_id)
-        _check_version(connection, ask)
+        self._meet(connection, ask)
         return await connection.request(ask.request, _answer_kind(ask), timeout_ms=timeout_ms)
+
+    def _meet(self, connection: Connection, ask: NodeAsk) -> None:
+        """Raises ``UnsupportedVersion``; what this broker does without is told once."""
+        _check_version(connection, ask)
+        is_ours = connection.is_to_leaselog
+        self._core.met(ask.node_id, knows_remarks=is_ours)
+        if not is_ours and not self._has_warned and ask.has_asked_remarks:
+            self._has_warned = True
+            _log.warning(
+                "%s is not leaselog's: a delay, a reason and what is given back are a plain release or rejection there",
+                connection.address,
+            )
 
     async def _ask_coordinator(self, ask: CoordinatorAsk) -> ShareGroupHeartbeatResponse:
         if ask.find_again:

@@ -26,6 +26,7 @@ from leaselog.client.share.membership import ShareMembership
 from leaselog.client.share.metrics import ShareMetrics
 from leaselog.client.share.node_session import FetchWish, NodeAsk, NodeSession
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import GIVEN_BACK, Remark
 from leaselog.client.share.routes import Routes
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
@@ -120,6 +121,8 @@ class ShareCore:
         self._last_fetched_node = -1
         #: open records are being worked on: they are renewed until the next poll
         self.is_worked_on = False
+        #: of the last poll, those whose work was seen to begin: of the others nobody can tell, unless there are some
+        self._begun = set[AnyRecord]()
         #: ask brokers to leave the records out
         self.ranges_only = False
         # topics
@@ -151,7 +154,7 @@ class ShareCore:
         return self._lock_timeout_ms
 
     def subscribe(self, topics: Iterable[str], now_ms: int) -> None:
-        """Replaces the subscription; an empty one leaves the group. What was fetched of other topics goes back."""
+        """Replaces the subscription; an empty one leaves the group. What was fetched of other topics is given back."""
         wanted = frozenset(topics)
         if any(not isinstance(topic, str) or not topic.strip() for topic in wanted):
             raise ValueError("a subscription consists of names of topics")
@@ -166,8 +169,7 @@ class ShareCore:
             if acquired.lease.where.topic in wanted:
                 kept.append(acquired)
             else:
-                types = dict.fromkeys(acquired.rest(), int(AcknowledgeType.RELEASE))
-                self._send(Bundle(acquired.lease, types, self._deadline(now_ms), is_visible=False))
+                self._give_back(acquired, now_ms)
         self._buffer = kept
 
     def begin_poll(self, now_ms: int) -> list[AnyRecord]:
@@ -179,6 +181,7 @@ class ShareCore:
             raise IllegalState("Consumer is not subscribed to any topics.")
         self._mark_poll(now_ms)
         self.is_worked_on = False
+        self._begun.clear()
         if not self._config.is_explicit:
             self.holdings.accept_all()
         elif again := self.holdings.unacknowledged():
@@ -269,13 +272,36 @@ class ShareCore:
         count = sum(acquired.count for acquired in self._buffer)
         return self._fetch_limit <= count < 2 * self._fetch_limit and self._may_fetch_ahead()
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT) -> None:
+    def acknowledge(
+        self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT, remark: Remark | None = None
+    ) -> None:
         if not self._config.is_explicit or kind.__class__ is not AcknowledgeType:
             kind = self._check_kind(kind)
-        self.holdings.acknowledge(record, kind)
+        self.holdings.acknowledge(record, kind, remark)
 
-    def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
-        self.holdings.acknowledge_offset(topic, partition, offset, self._check_kind(kind))
+    def acknowledge_offset(
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        kind: AcknowledgeType = AcknowledgeType.ACCEPT,
+        remark: Remark | None = None,
+    ) -> None:
+        self.holdings.acknowledge_offset(topic, partition, offset, self._check_kind(kind), remark)
+
+    def begun(self, record: AnyRecord, now_ms: int) -> None:
+        """From here on its delivery counts, and its lease is renewed for a while."""
+        record.lease.delivered_ms = now_ms
+        self._begun.add(record)
+
+    def give_back_unbegun(self, records: Iterable[AnyRecord]) -> None:
+        """Nobody has begun to work on these: their delivery is not counted, where the broker knows how.
+
+        Of another broker's they go back when the session ends, which on some costs less than a release.
+        """
+        for record in records:
+            if self.holdings.is_open(record) and self._nodes[record.lease.node_id].knows_remarks:
+                self.holdings.acknowledge(record, AcknowledgeType.RELEASE, GIVEN_BACK)
 
     def _check_kind(self, kind: AcknowledgeType) -> AcknowledgeType:
         if not self._config.is_explicit:
@@ -304,25 +330,60 @@ class ShareCore:
 
     def begin_close(self, now_ms: int) -> None:
         """No more fetches; the sessions end with what waits to be said, and the membership with a goodbye."""
+        if self._begun:
+            left = self.holdings.unacknowledged()
+            self.give_back_unbegun(record for record in left if record not in self._begun)
         self.queue_said(now_ms)
         self.is_closing = True
         self._fetch_wait_ms = None
-        self._buffer.clear()
+        self._give_back_buffer(now_ms)
         self._membership.leave()
 
     def end_sessions(self, now_ms: int) -> list[NodeAsk]:
         """The last request to each broker that is free for it: what is held of it and not accepted goes back.
 
-        Its delivery counts, as seen on Apache Kafka 4.3.
+        The delivery of what the application has seen counts, as on Apache Kafka 4.3.
         """
         self._fetch_wait_ms = None
-        self._buffer.clear()
+        self._give_back_buffer(now_ms)
         asks = list[NodeAsk]()
         for node in self._nodes.values():
             if node.is_open and node.under_way is None:
                 asks.append(node.close(now_ms))
                 self._sent_ms[node.node_id] = now_ms
         return asks
+
+    def _give_back_buffer(self, now_ms: int) -> None:
+        """Before a session ends; where nothing but its end gives back, that is left to it."""
+        for acquired in self._buffer:
+            if self._nodes[acquired.lease.node_id].knows_remarks:
+                self._give_back(acquired, now_ms)
+        self._buffer.clear()
+
+    def _give_back(self, acquired: Acquired, now_ms: int) -> None:
+        """What the application has not seen: its delivery is not counted, where the broker knows how.
+
+        Alone, since it may have waited until its lock ran out, and would then take down what was said.
+        """
+        lease = acquired.lease
+        if lease.life.ended is not None or lease.deadline_ms <= now_ms:
+            return
+        offsets = acquired.rest()
+        types = dict.fromkeys(offsets, int(AcknowledgeType.RELEASE))
+        self._send(
+            Bundle(
+                lease,
+                types,
+                self._deadline(now_ms),
+                is_visible=False,
+                is_alone=True,
+                remarks=dict.fromkeys(offsets, GIVEN_BACK),
+            )
+        )
+
+    def met(self, node_id: int, *, knows_remarks: bool) -> None:
+        """There is a connection to this broker; whether it is leaselog's."""
+        self._nodes[node_id].knows_remarks = knows_remarks
 
     def abandon(self, why: ClientError, now_ms: int) -> None:
         """Whatever is still undecided will never be: the connections go now."""
@@ -443,8 +504,8 @@ class ShareCore:
         return now_ms + self._config.default_api_timeout_ms
 
     def _queue_said(self, now_ms: int, commit: Commit | None, deadline_ms: int, *, is_urgent: bool) -> None:
-        for lease, types in self.holdings.take_said():
-            bundle = Bundle(lease, types, deadline_ms, commit, is_urgent, now_ms + RIDE_MS)
+        for lease, types, remarks in self.holdings.take_said():
+            bundle = Bundle(lease, types, deadline_ms, commit, is_urgent, now_ms + RIDE_MS, remarks=remarks)
             if commit is not None:
                 commit.waiting.add(bundle)
             self.metrics.acknowledgements.record(len(types), now_ms)
@@ -586,13 +647,10 @@ class ShareCore:
         left_out_bytes = data.left_out_bytes if isinstance(data, RangesPartitionData) else 0
         acquired = Acquired(lease, data.records or b"", ranges, left_out_bytes)
         self.metrics.bytes.record(acquired.bytes - left_out_bytes, now_ms)
-        if self.is_closing:
-            return 0  # ending the session gives them back
-        if where.topic in self._subscription:
-            self._buffer.append(acquired)
+        if self.is_closing or where.topic in self._subscription:
+            self._buffer.append(acquired)  # ending the session gives it back
             return sum(end - start for start, end, _ in ranges)
-        types = dict.fromkeys(acquired.rest(), int(AcknowledgeType.RELEASE))
-        self._send(Bundle(lease, types, self._deadline(now_ms), is_visible=False))
+        self._give_back(acquired, now_ms)
         return 0
 
     def _fetch_failed(

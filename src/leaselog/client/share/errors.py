@@ -35,4 +35,15 @@ class RecordDeserializationError(ClientError):
 
 
 class Transient(Exception):
-    """Raise it, or a subclass, from a handler: the record is not at fault, it is released and comes again."""
+    """Raise it, or a subclass, from a handler: the record is not at fault, it is released and comes again.
+
+    With a ``delay`` it comes no earlier than after so many seconds; a time that has passed means at once. Without, the
+    group's configuration says when. A subclass may have a ``delay`` for all of its kind.
+    """
+
+    delay: float | None = None
+
+    def __init__(self, *args: object, delay: float | None = None) -> None:
+        super().__init__(*args)
+        if delay is not None:
+            self.delay = delay

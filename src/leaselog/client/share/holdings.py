@@ -15,11 +15,14 @@ from typing import Any
 from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Held, Lease, TopicIdPartition
 from leaselog.client.share.errors import IllegalState
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark
 
 __all__ = ["Holdings"]
 
 AnyRecord = ShareRecord[Any, Any]
 ACCEPT, RELEASE, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENEW
+#: of one lease: types, and what was added to some of them
+Said = tuple[Lease, dict[int, int], dict[int, Remark]]
 
 
 class Holdings:
@@ -44,7 +47,7 @@ class Holdings:
             held = record.lease.held or self._held_of(record.lease)
             offset = record.offset
             if offset in held.open:  # lent once more before the first time was dealt with: that is over
-                held.said.pop(offset, None)
+                _unsay(held, offset)
             held.open[offset] = record
             if record.error is not None:
                 # As Java has it: given back unless the application says otherwise. Never accepted by default.
@@ -54,7 +57,7 @@ class Holdings:
         held = lease.held = self._held.setdefault(lease.where, Held())
         return held
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType) -> None:
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType, remark: Remark | None = None) -> None:
         """Raises ``IllegalState`` for a record that is not waiting for it."""
         held = record.lease.held
         if held is None or held.open.get(record.offset) is not record:
@@ -65,11 +68,16 @@ class Holdings:
                 " or accept it by topic, partition and offset"
             )
         held.said[record.offset] = kind
+        if remark is not None or held.remarks:
+            _remark(held, record.offset, remark)
 
-    def acknowledge_offset(self, topic: str, partition: int, offset: int, kind: AcknowledgeType) -> None:
+    def acknowledge_offset(
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType, remark: Remark | None = None
+    ) -> None:
         for where, held in self._held.items():
             if where.topic == topic and where.partition == partition and offset in held.open:
                 held.said[offset] = kind
+                _remark(held, offset, remark)
                 return
         raise IllegalState(
             f"The record cannot be acknowledged: {topic}-{partition} offset {offset} is not open."
@@ -88,7 +96,7 @@ class Holdings:
         for held in self._held.values():
             for offset in [o for o, record in held.open.items() if record.lease.life.ended is not None]:
                 del held.open[offset]
-                held.said.pop(offset, None)
+                _unsay(held, offset)
 
     def accept_all(self) -> None:
         """What implicit acknowledgement means: whatever is open and could be read has been dealt with."""
@@ -104,21 +112,23 @@ class Holdings:
             if offset not in held.said
         ]
 
-    def take_said(self) -> list[tuple[Lease, dict[int, int]]]:
+    def take_said(self) -> list[Said]:
         """What was said, by lease; these records are no longer open."""
-        taken = dict[Lease, dict[int, int]]()
+        taken = dict[Lease, Said]()
         for held in self._held.values():
             lease, types = None, dict[int, int]()
             for offset, kind in held.said.items():
                 record = held.open.pop(offset)
                 if record.lease is not lease:
                     lease = record.lease
-                    types = taken.setdefault(lease, {})
+                    _, types, remarks = taken.setdefault(lease, (lease, {}, {}))
                 types[offset] = kind
+                if held.remarks and (remark := held.remarks.get(offset)) is not None:
+                    remarks[offset] = remark
                 if kind == RENEW:
                     self._renewing[lease, offset] = record
-            held.said = {}
-        return list(taken.items())
+            held.said, held.remarks = {}, {}
+        return list(taken.values())
 
     def renewed(self, bundle: Bundle, lease: Lease | None) -> None:
         """The application's renewals in this bundle are granted under the new lease, or lost with None."""
@@ -143,3 +153,16 @@ class Holdings:
             for offset, record in list(held.open.items()):
                 by_lease.setdefault(record.lease, []).append(offset)
         yield from by_lease.items()
+
+
+def _remark(held: Held, offset: int, remark: Remark | None) -> None:
+    """The last word counts, with what was added to it or with nothing."""
+    if remark is None:
+        held.remarks.pop(offset, None)
+    else:
+        held.remarks[offset] = remark
+
+
+def _unsay(held: Held, offset: int) -> None:
+    held.said.pop(offset, None)
+    held.remarks.pop(offset, None)

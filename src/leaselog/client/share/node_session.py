@@ -10,7 +10,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from leaselog.client.errors import BrokerError, ClientError
-from leaselog.client.share.acknowledgements import Bundle, SessionLife, TopicIdPartition, wire_batches
+from leaselog.client.share.acknowledgements import (
+    Bundle,
+    SessionLife,
+    TopicIdPartition,
+    WireBatch,
+    wire_batches,
+)
+from leaselog.client.share.remarks import Remark
 from leaselog.model import ErrorCode
 from leaselog.wire.messages import share_fetch
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
@@ -32,6 +39,8 @@ CLOSING = -1
 _INT_MAX = 2**31 - 1
 #: acknowledgements of one request, so that it stays far below any limit of a broker's
 MAX_OFFSETS_A_REQUEST = 100_000
+
+WireBatches = list[ExtendedAcknowledgementBatch]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +68,13 @@ class NodeAsk:
     wait_ms: int = 0
 
     @property
+    def has_asked_remarks(self) -> bool:
+        """Whether the application added something to an acknowledgement in here."""
+        return any(
+            remark.is_asked for some in self.bundles.values() for b in some for remark in b.remarks.values()
+        )
+
+    @property
     def fetches(self) -> bool:
         return isinstance(self.request, ShareFetchRequest)
 
@@ -76,6 +92,8 @@ class NodeSession:
         self.under_way: NodeAsk | None = None
         #: not asked again before: something went wrong that needs a moment
         self.not_before_ms = 0
+        #: the broker is leaselog's; others are not bothered with remarks
+        self.knows_remarks = False
 
     @property
     def is_open(self) -> bool:
@@ -99,7 +117,7 @@ class NodeSession:
             max_records=wish.max_records,
             batch_size=wish.max_records,
             share_acquire_mode=wish.acquire_mode,
-            topics=_fetch_topics(dict.fromkeys(listed), bundles),
+            topics=_fetch_topics(dict.fromkeys(listed), self._said(bundles)),
             forgotten_topics_data=_forgotten([where for where in forgotten if where not in bundles]),
         )
         # An acknowledged partition joins the broker's session, if it was not in there, and leaves with the next fetch.
@@ -115,8 +133,15 @@ class NodeSession:
         return self._go(self._acknowledgement(bundles, self._epoch))
 
     def close(self, now_ms: int) -> NodeAsk:
-        """The last word: what waits in the outbox is said, and the broker takes back the rest."""
-        return self._go(self._acknowledgement(self._choose(now_ms), CLOSING))
+        """The last word: what waits in the outbox is said, and the broker takes back the rest.
+
+        What cannot travel together goes ahead of it, one request at a time: this is then not the last one yet.
+        """
+        bundles = self._choose(now_ms)
+        is_last = all(bundle.not_before_ms > now_ms for bundle in self.outbox)
+        if not is_last:
+            self._known |= dict.fromkeys(bundles)
+        return self._go(self._acknowledgement(bundles, CLOSING if is_last else self._epoch))
 
     def answered(self, error: ClientError | None) -> None:
         """The answer is there; a session that the broker does not know, or counts otherwise, begins anew."""
@@ -164,13 +189,23 @@ class NodeSession:
         self.outbox = kept
         return chosen
 
+    def _said(self, bundles: Mapping[TopicIdPartition, list[Bundle]]) -> dict[TopicIdPartition, WireBatches]:
+        said = dict[TopicIdPartition, WireBatches]()
+        for where, some in bundles.items():
+            types = {offset: kind for bundle in some for offset, kind in bundle.types.items()}
+            remarks = dict[int, Remark]()
+            if self.knows_remarks:
+                remarks = {offset: remark for bundle in some for offset, remark in bundle.remarks.items()}
+            said[where] = list(map(_batch, wire_batches(types, remarks)))
+        return said
+
     def _acknowledgement(self, bundles: dict[TopicIdPartition, list[Bundle]], epoch: int) -> NodeAsk:
         request = ExtendedShareAcknowledgeRequest(
             group_id=self._group_id,
             member_id=self._member_id,
             share_session_epoch=epoch,
             is_renew_ack=any(bundle.renews for some in bundles.values() for bundle in some),
-            topics=_acknowledge_topics(bundles),
+            topics=_acknowledge_topics(self._said(bundles)),
         )
         return NodeAsk(self.node_id, request, epoch, bundles)
 
@@ -183,12 +218,8 @@ def _goes_with(bundle: Bundle, company: list[Bundle]) -> bool:
     return all(bundle.types.keys().isdisjoint(other.types) for other in company)
 
 
-def _types(bundles: Iterable[Bundle]) -> dict[int, int]:
-    return {offset: kind for bundle in bundles for offset, kind in bundle.types.items()}
-
-
 def _fetch_topics(
-    listed: Iterable[TopicIdPartition], bundles: Mapping[TopicIdPartition, list[Bundle]]
+    listed: Iterable[TopicIdPartition], said: Mapping[TopicIdPartition, WireBatches]
 ) -> list[ExtendedFetchTopic]:
     topics = dict[object, ExtendedFetchTopic]()
     partitions = dict[object, list[ExtendedFetchPartition]]()
@@ -198,39 +229,39 @@ def _fetch_topics(
             topics[where.topic_id] = ExtendedFetchTopic(topic_id=where.topic_id, partitions=of_topic)
         of_topic.append(
             ExtendedFetchPartition(
-                partition_index=where.partition,
-                acknowledgement_batches=[
-                    ExtendedAcknowledgementBatch(
-                        first_offset=first, last_offset=last, acknowledge_types=types
-                    )
-                    for first, last, types in wire_batches(_types(bundles.get(where, ())))
-                ],
+                partition_index=where.partition, acknowledgement_batches=said.get(where, ())
             )
         )
     return list(topics.values())
 
 
-def _acknowledge_topics(
-    bundles: Mapping[TopicIdPartition, list[Bundle]],
-) -> list[ExtendedAcknowledgeTopic]:
+def _acknowledge_topics(said: Mapping[TopicIdPartition, WireBatches]) -> list[ExtendedAcknowledgeTopic]:
     topics = dict[object, ExtendedAcknowledgeTopic]()
     partitions = dict[object, list[ExtendedAcknowledgePartition]]()
-    for where, some in bundles.items():
+    for where, batches in said.items():
         of_topic = partitions.setdefault(where.topic_id, [])
         if where.topic_id not in topics:
             topics[where.topic_id] = ExtendedAcknowledgeTopic(topic_id=where.topic_id, partitions=of_topic)
         of_topic.append(
-            ExtendedAcknowledgePartition(
-                partition_index=where.partition,
-                acknowledgement_batches=[
-                    ExtendedAcknowledgementBatch(
-                        first_offset=first, last_offset=last, acknowledge_types=types
-                    )
-                    for first, last, types in wire_batches(_types(some))
-                ],
-            )
+            ExtendedAcknowledgePartition(partition_index=where.partition, acknowledgement_batches=batches)
         )
     return list(topics.values())
+
+
+def _batch(batch: WireBatch) -> ExtendedAcknowledgementBatch:
+    remark = batch.remark
+    if remark is None:
+        return ExtendedAcknowledgementBatch(
+            first_offset=batch.first, last_offset=batch.last, acknowledge_types=batch.types
+        )
+    return ExtendedAcknowledgementBatch(
+        first_offset=batch.first,
+        last_offset=batch.last,
+        acknowledge_types=batch.types,
+        release_delay_ms=remark.delay_ms,
+        reject_reason=remark.reason,
+        given_back=remark.given_back,
+    )
 
 
 def _forgotten(gone: list[TopicIdPartition]) -> list[share_fetch.ForgottenTopic]:

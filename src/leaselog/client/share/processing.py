@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -9,13 +11,22 @@ from leaselog.client.errors import ClientError
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.errors import Transient
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark, delay_ms_of, reason_of
 
-__all__ = ["ExceptionTypes", "Processing", "outcome_of"]
+__all__ = ["ExceptionTypes", "Outcome", "Processing", "outcome_of"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 ExceptionTypes = tuple[type[BaseException], ...]
+
+_log = logging.getLogger("leaselog.client.share")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    kind: AcknowledgeType
+    remark: Remark | None = None
 
 
 class _Bench(Protocol):
@@ -23,9 +34,7 @@ class _Bench(Protocol):
 
     def begin_work_on(self, record: ShareRecord[Any, Any], /) -> None: ...
 
-    def end_work_on(
-        self, record: ShareRecord[Any, Any], kind: AcknowledgeType, /, *, insist: bool
-    ) -> None: ...
+    def end_work_on(self, record: ShareRecord[Any, Any], outcome: Outcome, /, *, insist: bool) -> None: ...
 
 
 class Processing(Generic[K, V]):
@@ -53,12 +62,28 @@ class Processing(Generic[K, V]):
 
 def outcome_of(
     record: ShareRecord[Any, Any], error: BaseException | None, transient: ExceptionTypes
-) -> AcknowledgeType:
+) -> Outcome:
     """What the end of the work means for the record."""
     if error is None:
-        return AcknowledgeType.ACCEPT if record.error is None else AcknowledgeType.REJECT
+        if record.error is None:
+            return Outcome(AcknowledgeType.ACCEPT)
+        return Outcome(AcknowledgeType.REJECT, Remark(reason=reason_of(record.error)))
     if not isinstance(error, Exception):
-        return AcknowledgeType.RELEASE  # cancelled or interrupted: nobody knows, so somebody else may try
-    if isinstance(error, (Transient, *transient)) or (isinstance(error, ClientError) and error.is_retriable):
-        return AcknowledgeType.RELEASE
-    return AcknowledgeType.REJECT
+        return Outcome(
+            AcknowledgeType.RELEASE
+        )  # cancelled or interrupted: nobody knows, so somebody else may try
+    if isinstance(error, Transient):
+        return Outcome(AcknowledgeType.RELEASE, _delay_of(error))
+    if isinstance(error, transient) or (isinstance(error, ClientError) and error.is_retriable):
+        return Outcome(AcknowledgeType.RELEASE)
+    return Outcome(AcknowledgeType.REJECT, Remark(reason=reason_of(error)))
+
+
+def _delay_of(error: Transient) -> Remark | None:
+    if error.delay is None:
+        return None
+    try:
+        return Remark(delay_ms_of(max(0.0, error.delay)), is_asked=True)
+    except (TypeError, ValueError):
+        _log.warning("%s(delay=%r): expected seconds", type(error).__name__, error.delay)
+        return None

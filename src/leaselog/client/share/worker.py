@@ -77,8 +77,8 @@ class Worker:
         finally:
             # However it ends: nobody works on what is left.
             await asyncio.gather(*self._running, return_exceptions=True)
-            self._waiting.clear()
-            await self._consumer.give_back(self._drain_timeout_s)
+            self._give_back_waiting()
+            await self._consumer.end_work(self._drain_timeout_s)
 
     async def _turn(self) -> None:
         consumer, core = self._consumer, self._core
@@ -130,18 +130,22 @@ class Worker:
             if not isinstance(failed, Exception):
                 raise
         finally:
-            kind = outcome_of(record, error, self._transient)
-            self._consumer.end_work_on(record, kind, insist=True)
+            outcome = outcome_of(record, error, self._transient)
+            self._consumer.end_work_on(record, outcome, insist=True)
             if isinstance(error, Exception):
-                tell_error(self._on_error, record, error, kind)
+                tell_error(self._on_error, record, error, outcome.kind)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         self._consumer.notify()
 
+    def _give_back_waiting(self) -> None:
+        self._core.give_back_unbegun(self._waiting)
+        self._waiting.clear()
+
     async def _drain(self) -> None:
         """No more records; handlers finish what they have begun, and it is acknowledged."""
-        self._waiting.clear()
+        self._give_back_waiting()
         deadline = monotonic_s() + self._drain_timeout_s
         while self._running and (remaining := deadline - monotonic_s()) > 0:
             self._core.begin_work(_now_ms())

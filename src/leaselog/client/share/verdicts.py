@@ -1,0 +1,103 @@
+"""What both consumers say of a record in a word each: accept, release, reject, renew, give back.
+
+The same as `acknowledge` with a type, in its two forms: of a record, or of a topic, a partition and an offset.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Generic, TypeVar, overload
+
+from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark, remark_of
+
+__all__ = ["Reason", "Verdicts"]
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+#: a text, or the exception that says it
+Reason = str | BaseException
+
+_ASKED_BACK = Remark(given_back=True, is_asked=True)
+
+
+class Verdicts(Generic[K, V]):
+    """Each raises ``IllegalState`` in implicit mode, and for a record that is not waiting for it."""
+
+    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+        """``of`` a record, or of topic, partition, offset."""
+        raise NotImplementedError
+
+    def _acknowledge_with(
+        self,
+        of: tuple[Any, ...],
+        kind: AcknowledgeType | None,
+        delay: float | None,
+        reason: Reason | None,
+    ) -> None:
+        """`acknowledge` in full: ``of`` may end with the type."""
+        if kind is None and isinstance(of[-1], AcknowledgeType):
+            *names, kind = of
+            of = tuple(names)
+        kind = AcknowledgeType.ACCEPT if kind is None else AcknowledgeType(kind)
+        self._say(of, kind, remark_of(kind, delay, reason))
+
+    @overload
+    def accept(self, record: ShareRecord[K, V], /) -> None: ...
+
+    @overload
+    def accept(self, topic: str, partition: int, offset: int, /) -> None: ...
+
+    def accept(self, *of: Any) -> None:
+        """It is dealt with, for good."""
+        self._say(of, AcknowledgeType.ACCEPT, None)
+
+    @overload
+    def release(self, record: ShareRecord[K, V], /, *, delay: float | None = None) -> None: ...
+
+    @overload
+    def release(self, topic: str, partition: int, offset: int, /, *, delay: float | None = None) -> None: ...
+
+    def release(self, *of: Any, delay: float | None = None) -> None:
+        """It comes again, to whoever is free; with a ``delay`` not before so many seconds have passed.
+
+        Without one the group's configuration says when. Brokers that are not leaselog's know of no delay.
+        """
+        self._say(of, AcknowledgeType.RELEASE, remark_of(AcknowledgeType.RELEASE, delay, None))
+
+    @overload
+    def reject(self, record: ShareRecord[K, V], /, *, reason: Reason | None = None) -> None: ...
+
+    @overload
+    def reject(self, topic: str, partition: int, offset: int, /, *, reason: Reason | None = None) -> None: ...
+
+    def reject(self, *of: Any, reason: Reason | None = None) -> None:
+        """It will never be dealt with. The ``reason``, a text or an exception, is kept with its dead letter.
+
+        A thousand characters of it at most. Brokers that are not leaselog's keep none.
+        """
+        self._say(of, AcknowledgeType.REJECT, remark_of(AcknowledgeType.REJECT, None, reason))
+
+    @overload
+    def renew(self, record: ShareRecord[K, V], /) -> None: ...
+
+    @overload
+    def renew(self, topic: str, partition: int, offset: int, /) -> None: ...
+
+    def renew(self, *of: Any) -> None:
+        """It needs more time: its lock begins anew, and the next poll presents it again."""
+        self._say(of, AcknowledgeType.RENEW, None)
+
+    @overload
+    def give_back(self, record: ShareRecord[K, V], /) -> None: ...
+
+    @overload
+    def give_back(self, topic: str, partition: int, offset: int, /) -> None: ...
+
+    def give_back(self, *of: Any) -> None:
+        """Nobody has begun to work on it: it comes again, and this delivery is not counted.
+
+        For records that could not be worth an attempt, as nobody made one. Brokers that are not leaselog's count it.
+        """
+        self._say(of, AcknowledgeType.RELEASE, _ASKED_BACK)
