@@ -117,6 +117,9 @@ class Transport:
     def get_extra_info(self, name: str) -> Any:
         return ("10.0.0.1", 5555) if name == "peername" else None
 
+    def write(self, data: bytes) -> None:
+        self.sent += data
+
     def writelines(self, chunks: list[bytes]) -> None:
         self.sent += b"".join(chunks)
 

@@ -36,6 +36,9 @@ class Transport:
 
     def set_write_buffer_limits(self, high: int) -> None: ...
 
+    def write(self, data: bytes) -> None:
+        self.sent += data
+
     def writelines(self, chunks: list[bytes]) -> None:
         self.sent += b"".join(chunks)
 

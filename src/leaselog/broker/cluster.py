@@ -131,6 +131,10 @@ class Cluster:
         """The levels in force; a feature at level 0 is not in force."""
         return {name: level for name, level in self._shard.feature_levels.items() if level > 0}
 
+    def feature_level(self, name: str) -> int:
+        """0: not in force."""
+        return self._shard.feature_levels.get(name, 0)
+
     @property
     def features_epoch(self) -> int:
         """Rises with every change of the cluster."""

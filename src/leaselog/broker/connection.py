@@ -251,8 +251,12 @@ class Connection(asyncio.BufferedProtocol):
         if self._answers and self._answers[0].chunks is not None:
             ready = ready + self._take_held()
         if ready and not self.transport.is_closing():
-            self._server.metrics.bytes_sent(sum(map(len, ready)))
-            self.transport.writelines(ready)
+            if len(ready) == 1:
+                self._server.metrics.bytes_sent(len(ready[0]))
+                self.transport.write(ready[0])
+            else:
+                self._server.metrics.bytes_sent(sum(map(len, ready)))
+                self.transport.writelines(ready)
         if self._draining and not self._answers:
             self.transport.close()
 

@@ -7,6 +7,7 @@ since the next frame of such a client cannot be trusted either.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from struct import Struct
 from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Api, Client, Reply, RequestContext, api_of
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
 __all__ = ["Call", "Unanswerable", "encode_answer", "receive"]
+
+
+_SIZE = Struct(">i")
+#: answers up to this size go out as one buffer
+ONE_BUFFER_BYTES = 16 * 1024
 
 
 class Unanswerable(Exception):
@@ -58,12 +64,11 @@ def receive(frame: bytearray, broker: Broker, client: Client) -> Call | list[Buf
         api = api_of(header.api_key)
         if api is None:
             raise Unanswerable(f"unknown API key {header.api_key}")
-        if header.api_version not in api.versions:
+        first, last = api.versions
+        if not first <= header.api_version <= last:
             if api.key == API_VERSIONS:
                 return encode_answer(unsupported_version(), header.correlation_id, 0)
-            raise Unanswerable(
-                f"{api.name} version {header.api_version}, supported are {api.versions.first} to {api.versions.last}"
-            )
+            raise Unanswerable(f"{api.name} version {header.api_version}, supported are {first} to {last}")
         position = header.end
         if is_flexible(api.request, header.api_version):
             position = skip_tagged_fields(frame, position)
@@ -77,9 +82,14 @@ def receive(frame: bytearray, broker: Broker, client: Client) -> Call | list[Buf
 
 
 def encode_answer(response: Message, correlation_id: int, version: int) -> list[Buffer]:
-    """The response as buffers ready for the socket, length first."""
+    """The response as buffers ready for the socket, length first; as one if it is small."""
     flexible = is_flexible(type(response), version) and response.API_KEY != API_VERSIONS
-    head = response_head(correlation_id, flexible=flexible)
-    chunks = encode_chunks(response, version, head)
+    chunks = encode_chunks(
+        response, version, bytes(_SIZE.size) + response_head(correlation_id, flexible=flexible)
+    )
     size = sum(map(len, chunks))
-    return [size.to_bytes(4, "big"), *chunks]
+    head = chunks[0]
+    assert isinstance(head, bytearray)
+    _SIZE.pack_into(head, 0, size - _SIZE.size)
+    # the copy is cheaper than what the event loop and the kernel do for more than one buffer
+    return chunks if len(chunks) == 1 or size > ONE_BUFFER_BYTES else [b"".join(chunks)]

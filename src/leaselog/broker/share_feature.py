@@ -23,4 +23,4 @@ def has_dead_letters(broker: Broker) -> bool:
 
 
 def _level(broker: Broker) -> int:
-    return broker.cluster.finalized_features().get(SHARE_VERSION, 0)
+    return broker.cluster.feature_level(SHARE_VERSION)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from leaselog.broker.hosted import find_partition
 from leaselog.broker.share_partition_owner import Helping, SharePartitionOwner
@@ -41,8 +41,7 @@ EXPECTED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(NamedTuple):
     """What the request asks for, beside from where."""
 
     max_wait_ms: int

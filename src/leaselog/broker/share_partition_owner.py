@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, assert_never
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, assert_never
 
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.partition import Partition
@@ -106,8 +105,7 @@ NO_RENEWAL = Refused(
 log = StructuredLog("share")
 
 
-@dataclass(frozen=True, slots=True)
-class Helping:
+class Helping(NamedTuple):
     """What one fetch got of one partition: whole batches, and which of their records are the member's."""
 
     records: Buffer = b""

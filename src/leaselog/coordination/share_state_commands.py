@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch
 from leaselog.coordination.share_state_facts import NO_COUNT, ShareFact, SharePartitionKey
@@ -46,8 +47,9 @@ class ReadState:
     leader_epoch: int = NO_EPOCH
 
 
-@dataclass(frozen=True, slots=True)
-class WriteState:
+class WriteState(NamedTuple):
+    """What a leader says became of records. A tuple: a frozen dataclass of six fields takes three times as long."""
+
     key: SharePartitionKey
     state_epoch: int = NO_EPOCH
     leader_epoch: int = NO_EPOCH
@@ -108,8 +110,7 @@ class ShareSummary:
 ShareStateAnswer = Refused | Written | StateRead | ShareSummary
 
 
-@dataclass(frozen=True, slots=True)
-class ShareStateOutcome:
+class ShareStateOutcome(NamedTuple):
     """``facts`` to write and replay, in order; ``answer`` to give once they are safely written."""
 
     answer: ShareStateAnswer

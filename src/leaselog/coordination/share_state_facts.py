@@ -59,8 +59,7 @@ class ShareSnapshot:
     batches: tuple[StateBatch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ShareUpdate:
+class ShareUpdate(NamedTuple):
     """What has changed."""
 
     key: SharePartitionKey

@@ -15,6 +15,7 @@ records that do not unpack are INVALID_RECORD (Kafka answers UNKNOWN_SERVER_ERRO
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from leaselog.log._intake import AppendRefused, Origin, RecordError
 from leaselog.log.config import LogConfig
@@ -79,8 +80,7 @@ class IngestRules:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
+class Ingested(NamedTuple):
     """Batches ready to be written. Once they are, ``ProducerState.replay`` wants each header."""
 
     #: the buffer given, stamped, or a new one where a batch had to be made anew

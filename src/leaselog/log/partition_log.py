@@ -19,8 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 from crc32c import crc32c
 
@@ -48,8 +48,7 @@ from leaselog.wire.record_batch import BatchHeader
 __all__ = ["AppendRefused", "Appended", "Origin", "PartitionLog"]
 
 
-@dataclass(frozen=True, slots=True)
-class Appended:
+class Appended(NamedTuple):
     """Where records went. They are as safe as the topic asks for once ``high_watermark`` reaches ``end_offset``."""
 
     first_offset: int

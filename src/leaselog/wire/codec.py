@@ -35,7 +35,8 @@ FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", 
 
 
 def is_flexible(kind: type[Message], version: int) -> bool:
-    return version in kind.FLEXIBLE
+    first, last = kind.FLEXIBLE
+    return first <= version <= last
 
 
 def decode(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
@@ -283,7 +284,8 @@ class _EncoderSource(_Source):
 
     def _length(self, width: str, length: str) -> str:
         if self.flexible:
-            return f"out += uvarint({length} + 1)"
+            # nearly all lengths fit in one byte, and a call would cost more than writing it
+            return f"out.append(n) if (n := {length} + 1) < 128 else out.extend(uvarint(n))"
         return f"out += {self.name('pack', struct.Struct('>' + width).pack)}({length})"
 
     def _value(self, field: Field, indent: str) -> list[str]:
@@ -318,7 +320,7 @@ class _EncoderSource(_Source):
             return [f"{indent}{self._length('i', 'len(v)')}", f"{indent}out += v"]
         return [
             f"{indent}{self._length('i', 'len(v)')}",
-            f"{indent}if len(v): chunks.append(bytes(out)); out.clear(); chunks.append(v)",
+            f"{indent}if len(v): chunks.append(bytearray(out)); out.clear(); chunks.append(v)",
         ]
 
     def _array(self, field: Field, indent: str) -> list[str]:

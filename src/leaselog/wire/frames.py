@@ -46,6 +46,8 @@ def read_request_header(frame: Buffer) -> RequestHeader:
 
 def skip_tagged_fields(buffer: Buffer, position: int) -> int:
     """The position behind a section of tagged fields that nobody here reads."""
+    if position < len(buffer) and not buffer[position]:
+        return position + 1  # as good as always
     count, position = read_uvarint(buffer, position)
     for _ in range(min(count, len(buffer))):
         _, position = read_uvarint(buffer, position)

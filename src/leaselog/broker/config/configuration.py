@@ -81,14 +81,16 @@ class Configuration:
 
     def group(self, group_id: str) -> GroupConfig:
         """A group's values now. A group that sets nothing, or does not exist, has the broker's."""
+        known = self._groups.get(group_id)
+        if known is not None:
+            return known
         overrides = self.overrides(Resource(ResourceType.GROUP, group_id))
         if not overrides:
             if self._default_group is None:
                 self._default_group = GroupConfig.resolve(self._broker, {})
             return self._default_group
-        if group_id not in self._groups:
-            self._groups[group_id] = GroupConfig.resolve(self._broker, overrides)
-        return self._groups[group_id]
+        known = self._groups[group_id] = GroupConfig.resolve(self._broker, overrides)
+        return known
 
     def overrides(self, resource: Resource) -> Mapping[str, str]:
         """What is set on the resource itself, as texts: a live view, for reading at once."""
