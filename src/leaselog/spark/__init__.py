@@ -1,6 +1,6 @@
 """Share groups for PySpark 4.2 and later: a streaming source whose records are leased, and a sink for their outcomes.
 
-Topics, and what is known of the records of share groups, are tables.
+Topics, what is known of the records of share groups, and the letters of those that failed, are tables.
 
 The only room that imports pyspark, and only when it is used: ``pip install leaselog[spark]``. What is decided here
 (ranges, batches, outcomes) is in modules that know nothing of it.
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from leaselog.spark.foreach import foreach_batch
 
 if TYPE_CHECKING:
+    from leaselog.spark.letter_source import KafkaDeadLettersDataSource
     from leaselog.spark.source import KafkaShareDataSource
     from leaselog.spark.state_source import KafkaShareStateDataSource
     from leaselog.spark.topic_source import KafkaTopicDataSource
 
 __all__ = [
+    "KafkaDeadLettersDataSource",
     "KafkaShareDataSource",
     "KafkaShareStateDataSource",
     "KafkaTopicDataSource",
@@ -28,6 +30,7 @@ __all__ = [
 
 #: by class, the module that has it
 _DATA_SOURCES = {
+    "KafkaDeadLettersDataSource": "leaselog.spark.letter_source",
     "KafkaShareDataSource": "leaselog.spark.source",
     "KafkaShareStateDataSource": "leaselog.spark.state_source",
     "KafkaTopicDataSource": "leaselog.spark.topic_source",
@@ -35,7 +38,7 @@ _DATA_SOURCES = {
 
 
 def register(spark: Any) -> None:
-    """Make ``kafka-share``, ``kafka-topic`` and ``kafka-share-state`` known to a Spark session, for ``format``."""
+    """Make ``kafka-share``, ``kafka-topic``, ``kafka-share-state`` and ``kafka-dead-letters`` known to a session."""
     for name in _DATA_SOURCES:
         spark.dataSource.register(__getattr__(name))
 

@@ -24,7 +24,7 @@ from leaselog.wire.dead_letter_headers import (
 )
 from leaselog.wire.records import Record, RecordHeader
 
-__all__ = ["Letter", "is_same", "own_headers", "put_back", "read_letter", "redrive_hops"]
+__all__ = ["Letter", "hops_of", "is_same", "own_headers", "put_back", "read_letter", "redrive_hops"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,11 @@ def redrive_hops(headers: Sequence[RecordHeader]) -> int:
     """How often the record has been put back, as far as it says."""
     told = next((value for name, value in headers if name == REDRIVE_HOPS), None)
     return int(told) if told is not None and told.isdigit() else 0
+
+
+def hops_of(letter: Letter, original: Record | None) -> int:
+    """A leaselog broker copies the number into the letter; after others only the record itself knows."""
+    return max(redrive_hops(letter.headers), redrive_hops(original.headers) if original else 0)
 
 
 def is_same(letter: Letter, original: Record) -> bool:

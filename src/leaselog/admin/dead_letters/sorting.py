@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from leaselog.admin.dead_letters.letter import Letter, put_back, redrive_hops
+from leaselog.admin.dead_letters.letter import Letter, hops_of, put_back, redrive_hops
 from leaselog.admin.dead_letters.memory import Offsets, PendingBatch
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record
@@ -60,9 +60,7 @@ def record_of(letter: Letter, original: Record | None, now_ms: int) -> Record | 
     """What is put back for a letter; None if there is nothing."""
     if original is None and not letter.has_content:
         return None
-    # A leaselog broker copies the number into the letter; after others only the record itself knows.
-    hops = max(redrive_hops(letter.headers), redrive_hops(original.headers) if original else 0)
-    return put_back(letter, original, hops + 1, now_ms)
+    return put_back(letter, original, hops_of(letter, original) + 1, now_ms)
 
 
 def target_of(letter: Letter, to: str | None, partitions: Mapping[str, int]) -> TopicPartition:

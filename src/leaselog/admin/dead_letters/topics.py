@@ -45,12 +45,12 @@ async def spans_of(cluster: Cluster, topic: str) -> list[Span]:
 
 
 async def read_letters(
-    cluster: Cluster, where: TopicPartition, start: int, end: int, group_id: str
+    cluster: Cluster, where: TopicPartition, start: int, end: int, group_id: str | None
 ) -> AsyncIterator[Letter]:
-    """The group's letters in ``[start, end)``; whatever else is in the topic is passed over."""
+    """The group's letters in ``[start, end)`` (None: of all groups); whatever else is in the topic is passed over."""
     async for batch in read_batches(cluster, where, start, end):
         for record in batch.records():
             if start <= record.offset < end:
                 letter = read_letter(record, where)
-                if letter is not None and letter.group_id == group_id:
+                if letter is not None and group_id in (None, letter.group_id):
                     yield letter
