@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,34 @@ from leaselog.model import ErrorCode, TopicPartition
 
 #: for a query to come to an end, on a slow and busy machine
 QUERY_S = 150
+
+
+#: Spark gives a Python worker ten seconds to start and call back, which is a constant of its own; it takes one and a
+#: half of a processor, and on a machine that others use up that may be twelve seconds. The query has not begun then.
+NOT_BEGUN = "Python worker failed to connect back"
+ATTEMPTS = 5
+
+
+class Query:
+    """A query that is under way, begun once more if Spark could not begin it."""
+
+    def __init__(self, start: Callable[[], Any]) -> None:
+        self._start = start
+        self.running = start()
+
+    def wait(self) -> None:
+        """Until it has ended by itself. Raises what it fails with."""
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                assert self.running.awaitTermination(QUERY_S), f"still running: {self.running.lastProgress}"
+                return
+            except Exception as failed:
+                if NOT_BEGUN not in str(failed) or attempt == ATTEMPTS:
+                    raise
+            self.running = self._start()
+
+    def stop(self) -> None:
+        self.running.stop()
 
 
 class Queue:
@@ -63,12 +91,13 @@ class Queue:
     def drain(self, writer: Any) -> Any:
         """Run a query until all that is there now is done."""
         checkpoint = str(self.home / "checkpoint")
-        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        ready = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True)
+        query = Query(ready.start)
         try:
-            assert query.awaitTermination(QUERY_S), f"still running: {query.lastProgress}"
+            query.wait()
         finally:
             query.stop()
-        return query
+        return query.running
 
     def members(self) -> int:
         with Admin(self.broker.address) as admin:

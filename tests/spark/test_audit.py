@@ -14,6 +14,7 @@ import pytest
 
 from interop.confluent_io import producer_of
 from leaselog.cli import audit as command
+from leaselog.cli.audit_history import judged
 from leaselog.cli.main import main
 from leaselog.spark.orders import is_malformed, order
 from leaselog.spark.verdicts import ACCEPTED, ARCHIVED, Suspect
@@ -57,6 +58,7 @@ def test_every_order_is_accounted_for_and_what_is_done_to_the_output_shows(
     assert set(verdict.by_deliveries) == {1, 2, 4}, "the first delivery fails for some, three in the outage"
     assert sum(verdict.faults.values()) == malformed
     assert len(verdict.faults) == 3
+    assert wrong_places(spark, made, output) == set(), "one standard for simulation, SIGKILL and Spark"
 
     found = sabotage(output)
     verdict = audit(spark, made.broker.address, made.topic, made.group, str(output), expected)
@@ -64,6 +66,7 @@ def test_every_order_is_accounted_for_and_what_is_done_to_the_output_shows(
     every_place = {Suspect(why, *place) for why, places in found.items() for place in places}
     assert verdict.suspects
     assert set(verdict.suspects) <= every_place
+    assert wrong_places(spark, made, output) == {place for places in found.values() for place in places}
 
     @contextmanager
     def session(*_: object) -> Iterator[Any]:
@@ -72,12 +75,26 @@ def test_every_order_is_accounted_for_and_what_is_done_to_the_output_shows(
     monkeypatch.setattr(command, "spark_session", session)
     options = {"--topic": made.topic, "--group": made.group, "--output": str(output)}
     words = [word for pair in options.items() for word in pair]
+    words += ["--history", str(made.home / "history.jsonl")]
     assert main(["audit", "--bootstrap-server", made.broker.address, *words]) == 1
     printed = capsys.readouterr()
     assert (
         f"{len(found['in the output more than once']):,} records in the output more than once" in printed.err
     )
     assert "accepted, not in the output" in printed.out
+    assert f"the history has {len(found['in the output more than once']):,} records undone" in printed.err
+    assert len((made.home / "history.jsonl").read_text().splitlines()) > 3 * len(NUMBERS)
+
+
+def wrong_places(spark: Any, made: Queue, output: Path) -> set[tuple[int, int]]:
+    """Where the checker of the simulations finds something in what the audit saw."""
+    from leaselog.spark.audit import overlaid, records_seen
+    from leaselog.spark.orders_job import expected
+
+    found = overlaid(spark, made.broker.address, made.topic, made.group, str(output), expected)
+    verdict, _ = judged(records_seen(found))
+    assert verdict.seen["records"] == len(NUMBERS)
+    return {(violation.place.partition, violation.place.offset) for violation in verdict.violations}
 
 
 def sabotage(output: Path) -> dict[str, list[tuple[int, int]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from interop.broker_process import BrokerProcess
 from spark.driver import Plan, Sink, work
 from spark.driver_process import Place, attempts, in_sink
-from spark.queries import QUERY_S, Queue
+from spark.queries import Query, Queue
 
 
 def everything(records: int, partitions: int) -> list[Place]:
@@ -61,10 +62,10 @@ def test_two_queries_of_one_group_lose_and_double_nothing(
         return writer.option("checkpointLocation", str(home / "checkpoint")).start()
 
     homes = [tmp_path / "one", tmp_path / "other"]
-    queries = [start(home) for home in homes]
+    queries = [Query(partial(start, home)) for home in homes]
     try:
         for query in queries:
-            assert query.awaitTermination(QUERY_S), query.lastProgress
+            query.wait()
     finally:
         for query in queries:
             query.stop()

@@ -7,14 +7,14 @@ by the job itself, so that a changed row shows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from leaselog.spark.verdicts import ACCEPTED, ARCHIVED, Audit, Suspect
+from leaselog.spark.verdicts import ACCEPTED, ARCHIVED, Audit, Seen, Suspect
 
-__all__ = ["Expected", "audit"]
+__all__ = ["Expected", "audit", "overlaid", "records_seen", "summary"]
 
 #: Records in; for each of them topic, partition, offset and ``fault`` out, and the columns that its row in the output
 #: has to have. With a ``fault`` it is to have no row.
@@ -33,6 +33,13 @@ def audit(
 
     Nothing may be at work meanwhile: what is not done yet is not accounted for.
     """
+    return summary(overlaid(spark, bootstrap_servers, topic, group, output, expected))
+
+
+def overlaid(
+    spark: Any, bootstrap_servers: str, topic: str, group: str, output: str, expected: Expected
+) -> Any:
+    """A row for each offset with what the three say of it and a verdict: for `summary` and `records_seen`."""
     address = {"kafka.bootstrap.servers": bootstrap_servers}
     records = spark.read.format("kafka-topic").options(**address, subscribe=topic).load()
     wanted = expected(records)
@@ -46,11 +53,20 @@ def audit(
     )
     found = _side(rows, rows=F.lit(1), found=_digest(columns), written_at="delivery_count")
     told = _side(_offsets(said.where(F.col("topic") == topic)), state="state", deliveries="delivery_count")
-    records_seen = _overlaid((known, found, told)).join(
+    started = _overlaid((known, found, told)).join(
         F.broadcast(_starts(log.where(F.col("topic") == topic))), "partition", "left"
     )
-    judged = records_seen.withColumn("verdict", _verdict()).where("verdict is not null")
-    return _summary(judged)
+    is_behind = F.col("offset") < F.col("start")
+    with_state = started.withColumn(
+        "state", F.coalesce(F.col("state"), F.when(is_behind, "passed").otherwise("open"))
+    )
+    return with_state.withColumn("verdict", _verdict()).where("verdict is not null")
+
+
+def records_seen(overlaid: Any) -> Iterator[Seen]:
+    """One by one, in order: for whoever judges by other rules than these."""
+    columns = (*Seen._fields[:2], F.col("is_record").isNotNull().alias("is_record"), *Seen._fields[3:])
+    return (Seen(*row) for row in overlaid.select(*columns).orderBy("partition", "offset").toLocalIterator())
 
 
 def _side(frame: Any, **columns: Any) -> Any:
@@ -102,7 +118,7 @@ def _overlaid(sides: Iterable[Any]) -> Any:
 
 def _verdict() -> Any:
     """What is to be said of a record; null for an offset without one, as a compacted topic has them."""
-    state = F.coalesce(F.col("state"), F.when(F.col("offset") < F.col("start"), "passed").otherwise("open"))
+    state = F.col("state")
     has_row, is_wanted = F.col("rows") > 0, F.col("wanted").isNotNull()
     in_output = (
         F.when(F.col("is_record").isNull(), "in the output, not in the topic")
@@ -122,7 +138,8 @@ def _verdict() -> Any:
     return F.when(has_row, in_output).when(F.col("is_record").isNotNull(), not_in_output)
 
 
-def _summary(judged: Any) -> Audit:
+def summary(judged: Any) -> Audit:
+    """The counts, and some of those that something is wrong with."""
     counts = dict[tuple[str, int | None], int]()
     faults = dict[str, int]()
     for row in judged.groupBy("verdict", "deliveries", "fault").count().collect():

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["ACCEPTED", "ARCHIVED", "Audit", "Suspect"]
+__all__ = ["ACCEPTED", "ARCHIVED", "Audit", "Seen", "Suspect"]
 
 #: the two verdicts on a record that is accounted for; all others name what is wrong
 ACCEPTED, ARCHIVED = "accepted", "archived"
+
+
+class Seen(NamedTuple):
+    """What topic, output and state topic say of one offset, before anybody judges it."""
+
+    partition: int
+    offset: int
+    #: whether there is a record at all
+    is_record: bool
+    #: a digest of the row that it has to have; None if it is to have none
+    wanted: int | None
+    #: a digest of the row that it has
+    found: int | None
+    rows: int
+    #: as in the state topic; "passed" behind the group's start, "open" if nothing is said
+    state: str
+    deliveries: int | None
 
 
 @dataclass(frozen=True, slots=True)
