@@ -13,6 +13,11 @@ from leaselog.wire.extensions import FIRST_EXTENSION_KEY
 from leaselog.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 
 WHERE = TopicPartition("t", 0)
+A_SLOW_MACHINE_MS = 10_000
+
+
+def within(least_ms: int, age_ms: int | None) -> bool:
+    return age_ms is not None and least_ms <= age_ms < least_ms + A_SLOW_MACHINE_MS
 
 
 async def described(group: Group, where: TopicPartition = WHERE) -> SharePartitionDescription:
@@ -37,8 +42,9 @@ def test_holders_deadlines_and_deliveries_are_those_of_the_moment() -> None:
             assert seen.delivery_counts == {1: 2, 2: 2}
             assert [(h.member_id, h.record_count) for h in seen.holders] == [("m1", 2), ("m2", 2)]
             early, late = seen.holders
-            assert late.first_deadline_ms - early.first_deadline_ms == pytest.approx(1000, abs=100)
-            assert LOCK_MS - 1000 < late.first_deadline_ms == late.last_deadline_ms <= LOCK_MS
+            # what is skipped, and what the test itself has taken
+            assert 999 <= late.first_deadline_ms - early.first_deadline_ms < 1000 + A_SLOW_MACHINE_MS
+            assert LOCK_MS - A_SLOW_MACHINE_MS < late.first_deadline_ms == late.last_deadline_ms <= LOCK_MS
 
     run(main())
 
@@ -47,13 +53,14 @@ def test_the_oldest_record_is_the_first_that_is_not_finished() -> None:
     async def main() -> None:
         async with a_group() as group:
             now_ms = group.box.broker.now_ms()
-            for age_ms in (5000, 3000):
+            old_ms, young_ms = 3 * A_SLOW_MACHINE_MS, A_SLOW_MACHINE_MS
+            for age_ms in (old_ms, young_ms):
                 await group.box.append("t", now_ms - age_ms)
             member = group.member()
             await member.fetch()
-            assert (await described(group)).oldest_age_ms == pytest.approx(5000, abs=500)
+            assert within(old_ms, (await described(group)).oldest_age_ms)
             await member.acknowledge({0: [(0, 0, [ACCEPT])]})
-            assert (await described(group)).oldest_age_ms == pytest.approx(3000, abs=500)
+            assert within(young_ms, (await described(group)).oldest_age_ms)
             await member.acknowledge({0: [(1, 1, [ACCEPT])]})
             seen = await described(group)
             assert (seen.oldest_age_ms, seen.available, seen.holders) == (None, 0, ())
