@@ -2,13 +2,13 @@
 
 The older design of KIP-932. Their values are the KIP's, version 0, byte for byte; what that layout has no room for
 (epochs that fence, an explicit start, how many deliveries are done) travels in the records' headers, and only where
-it is not the default. A stretch that no write has spoken of, below one that was, is told as available and never
+it is not the default; and so do the times until which stretches wait. A stretch that no write has spoken of, below one that was, is told as available and never
 delivered: so the stretches of a record have no holes, as in the KIP's examples, and reading them back drops it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - struct spells it like a module
@@ -41,6 +41,9 @@ _V0 = Versions(0, 0)
 
 _STATE_EPOCH, _LEADER_EPOCH, _START = "state-epoch", "leader-epoch", "start-offset"
 _COMPLETE, _CREATED, _DROPPED = "delivery-complete-count", "created-ms", "dropped"
+#: pairs of a stretch's first offset and its due time, for those that have one
+_DUE = "due-ms"
+_PAIR = Struct(">qq")
 
 
 class State(Message):
@@ -150,7 +153,7 @@ def decode_control_fact(record: Record, topic_id: TopicId, partition: int) -> Sh
         return None
     if record.value is None or record.value[:2] != _SHORT.pack(_VERSION):
         raise BadValue(f"a share control record of an unknown version at offset {record.offset}")
-    known = _numbers(record.headers)
+    known, due_ms = _numbers(record.headers), _due_times(record.headers)
     if kind == SHARE_DELTA:
         delta = decode(ShareDeltaValue, _VERSION, record.value, _SHORT.size)
         return ShareUpdate(
@@ -159,7 +162,7 @@ def decode_control_fact(record: Record, topic_id: TopicId, partition: int) -> Sh
             known.get(_LEADER_EPOCH, 0),
             known.get(_START, NO_OFFSET),
             known.get(_COMPLETE, NO_COUNT),
-            _batches(delta.states),
+            _batches(delta.states, due_ms),
         )
     checkpoint = decode(ShareCheckpointValue, _VERSION, record.value, _SHORT.size)
     key = SharePartitionKey(GroupId(checkpoint.group_id), topic_id, partition)
@@ -174,7 +177,7 @@ def decode_control_fact(record: Record, topic_id: TopicId, partition: int) -> Sh
         known.get(_COMPLETE, NO_COUNT),
         known.get(_CREATED, record.timestamp_ms),
         record.timestamp_ms,
-        _batches(checkpoint.states),
+        _batches(checkpoint.states, due_ms),
     )
 
 
@@ -229,9 +232,9 @@ def _state(batch: StateBatch) -> State:
     )
 
 
-def _batches(states: Iterable[State]) -> tuple[StateBatch, ...]:
+def _batches(states: Iterable[State], due_ms: Mapping[int, int]) -> tuple[StateBatch, ...]:
     return tuple(
-        StateBatch(s.base_offset, s.last_offset + 1, s.state, s.delivery_count)
+        StateBatch(s.base_offset, s.last_offset + 1, s.state, s.delivery_count, due_ms.get(s.base_offset, 0))
         for s in states
         if (s.state, s.delivery_count) != (0, 0)
     )
@@ -243,14 +246,33 @@ def _headers(fact: ShareSnapshot | ShareUpdate) -> tuple[RecordHeader, ...]:
         told += [(_STATE_EPOCH, fact.state_epoch, 0), (_CREATED, fact.created_ms, fact.written_ms)]
     else:
         told.append((_START, fact.start_offset, NO_OFFSET))
-    return tuple((name, _LONG.pack(value)) for name, value, default in told if value != default)
+    headers = [(name, _LONG.pack(value)) for name, value, default in told if value != default]
+    due = b"".join(_PAIR.pack(batch.start, batch.due_ms) for batch in fact.batches if batch.due_ms)
+    return (*headers, (_DUE, due)) if due else tuple(headers)
 
 
 def _numbers(headers: Sequence[RecordHeader]) -> dict[str, int]:
     try:
-        return {name: int(_LONG.unpack(value)[0]) for name, value in headers if value is not None}
+        return {
+            name: int(_LONG.unpack(value)[0])
+            for name, value in headers
+            if value is not None and name != _DUE
+        }
     except StructError as odd:
         raise BadValue("a share control record with a header that is no number") from odd
+
+
+def _due_times(headers: Sequence[RecordHeader]) -> dict[int, int]:
+    """By the first offsets of stretches."""
+    try:
+        return {
+            start: due_ms
+            for name, value in headers
+            if name == _DUE and value is not None
+            for start, due_ms in _PAIR.iter_unpack(value)
+        }
+    except StructError as odd:
+        raise BadValue("a share control record with half a due time") from odd
 
 
 def _checkpoint_epoch(snapshot_epoch: int) -> int:

@@ -30,6 +30,14 @@ from leaselog.wire.messages import initialize_share_group_state as initialize
 from leaselog.wire.messages import read_share_group_state as read
 from leaselog.wire.messages import read_share_group_state_summary as summary
 from leaselog.wire.messages import write_share_group_state as write
+from leaselog.wire.share_state_extensions import (
+    WaitingPartitionData,
+    WaitingPartitionResult,
+    WaitingReadResponse,
+    WaitingWriteData,
+    WaitingWriteRequest,
+    WriteWaitingStateBatch,
+)
 from leaselog.wire.schema import Message
 
 __all__ = ["StateResponse", "answers_of", "known_code", "request_for"]
@@ -84,12 +92,12 @@ def _answer(result: _Result) -> ShareStateAnswer:
     if result.error_code:
         return Refused(known_code(result.error_code), result.error_message)
     match result:
-        case read.PartitionResult():
+        case WaitingPartitionResult():
             return StateRead(
                 result.state_epoch,
                 result.start_offset,
                 tuple(
-                    StateBatch(b.first_offset, b.last_offset + 1, b.delivery_state, b.delivery_count)
+                    StateBatch(b.first_offset, b.last_offset + 1, b.delivery_state, b.delivery_count, b.due_ms)
                     for b in result.state_batches
                 ),
             )
@@ -120,7 +128,7 @@ def _read(ask: ReadState) -> Message:
 
 
 def _write(ask: WriteState) -> Message:
-    return write.PartitionData(
+    return WaitingPartitionData(
         partition=ask.key.partition,
         state_epoch=ask.state_epoch,
         leader_epoch=ask.leader_epoch,
@@ -130,10 +138,12 @@ def _write(ask: WriteState) -> Message:
     )
 
 
-def _batches(batches: Iterable[StateBatch]) -> list[write.StateBatch]:
+def _batches(batches: Iterable[StateBatch]) -> list[WriteWaitingStateBatch]:
     return [
-        write.StateBatch(first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count)
-        for start, end, state, count in batches
+        WriteWaitingStateBatch(
+            first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count, due_ms=due_ms
+        )
+        for start, end, state, count, due_ms in batches
         if start < end
     ]
 
@@ -155,10 +165,10 @@ _ROWS: dict[type[KeyedCommand], _Row] = {
         initialize.InitializeShareGroupStateResponse,
     ),
     ReadState: _Row(
-        0, read.ReadShareGroupStateRequest, read.ReadStateData, _read, read.ReadShareGroupStateResponse
+        0, read.ReadShareGroupStateRequest, read.ReadStateData, _read, WaitingReadResponse
     ),
     WriteState: _Row(
-        1, write.WriteShareGroupStateRequest, write.WriteStateData, _write, write.WriteShareGroupStateResponse
+        1, WaitingWriteRequest, WaitingWriteData, _write, write.WriteShareGroupStateResponse
     ),
     DeleteState: _Row(
         0,

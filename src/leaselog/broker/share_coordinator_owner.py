@@ -30,8 +30,8 @@ from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
 
 __all__ = ["ShareStateCounts", "ShareStateOwner"]
 
-#: what one stretch of offsets takes in a record
-STATE_BATCH_BYTES = 20
+#: what one stretch of offsets takes in a record, with the time until which it waits
+STATE_BATCH_BYTES = 31
 #: answers that are not out yet; past it commands are refused with an error that is tried again
 MAX_WAITING = 100_000
 #: Kafka's default

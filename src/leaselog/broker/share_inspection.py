@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_due_times import DueTimes
+from leaselog.broker.share_limits import limits_of
 from leaselog.coordination.share_state_commands import ReadState, StateRead
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.log import PartitionLog
@@ -14,9 +16,7 @@ from leaselog.share import (
     NO_START_OFFSET,
     Inspection,
     Limits,
-    RecordState,
     SharePartition,
-    StateBatch,
     TopicIdPartition,
     inspect,
 )
@@ -65,19 +65,19 @@ async def stored_machine(
         return read
     if read.start_offset == NO_START_OFFSET:
         return Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "the group has not begun here")
-    return _machine(
-        read, partition, broker.cluster.configuration.group(key.group_id).share_partition_max_record_locks
-    )
+    return _machine(broker, read, partition, limits_of(broker.cluster.configuration.group(key.group_id)))
 
 
-def _machine(read: StateRead, partition: Partition, max_record_locks: int) -> SharePartition | Refused:
+def _machine(
+    broker: Broker, read: StateRead, partition: Partition, limits: Limits
+) -> SharePartition | Refused:
     try:
-        batches = tuple(StateBatch(s, e, RecordState(state), n) for s, e, state, n in read.batches)
         return SharePartition.from_state(
-            StoredState(read.start_offset, batches),
+            StoredState(read.start_offset, DueTimes(broker).stored(read.batches)),
             log_start=partition.log.start_offset,
             reset_to=read.start_offset,
-            limits=Limits(max_record_locks=max_record_locks),
+            limits=limits,
+            now_ms=int(broker.monotonic_ms()),
         )
     except (BrokenInvariant, ValueError) as bad:
         return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")

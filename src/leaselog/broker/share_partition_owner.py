@@ -17,15 +17,17 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, assert_never
 
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_due_times import DueTimes
 from leaselog.broker.share_feature import has_dead_letters
+from leaselog.broker.share_limits import limits_of
 from leaselog.broker.share_reading import ShareReader
 from leaselog.broker.share_start import reset_offset
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import ReadState, StateRead, WriteState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import BrokenInvariant, ErrorCode, MemberId, Refused
 from leaselog.share import (
+    NO_ROLL,
     NO_START_OFFSET,
     Acknowledge,
     Acknowledged,
@@ -52,7 +54,6 @@ from leaselog.share import (
     WriteToken,
 )
 from leaselog.share import ReadState as StoredState
-from leaselog.share import StateBatch as StoredBatch
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 
@@ -62,6 +63,9 @@ if TYPE_CHECKING:
 __all__ = ["Helping", "Report", "SharePartitionOwner"]
 
 A = TypeVar("A")
+
+#: into so many parts chance is cut where pauses are spread
+_ROLLS = 1001
 
 #: what became of an acknowledgement: None when it is safe
 Report = Callable[[Refused | None], None]
@@ -138,6 +142,7 @@ class SharePartitionOwner:
         self._reader = ShareReader(partition.log)
         self._state_epoch = 0
         self._config: GroupConfig = broker.cluster.configuration.group(key.group_id)
+        self._due_times = DueTimes(broker)
         self._log_start = 0
         self._reports: dict[WriteToken, Report] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -179,12 +184,12 @@ class SharePartitionOwner:
             start = self._start_offset(read)
             if isinstance(start, Refused):
                 return start
-            batches = tuple(StoredBatch(s, e, RecordState(state), n) for s, e, state, n in read.batches)
             self.machine = SharePartition.from_state(
-                StoredState(read.start_offset, batches),
+                StoredState(read.start_offset, self._due_times.stored(read.batches)),
                 log_start=self.partition.log.start_offset,
                 reset_to=start,
                 limits=self._limits(),
+                now_ms=int(self._broker.monotonic_ms()),
             )
         except (BrokenInvariant, ValueError) as bad:
             return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
@@ -338,7 +343,7 @@ class SharePartitionOwner:
         machine = self.machine
         assert machine is not None
         try:
-            outcome = machine.handle(command, int(self._broker.monotonic_ms()))
+            outcome = machine.handle(command, int(self._broker.monotonic_ms()), self._roll(machine))
         except BrokenInvariant as broken:
             log.error("share partition is impossible, reading it anew", key=self.key, why=broken)
             self.end(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -364,6 +369,12 @@ class SharePartitionOwner:
             self._counted = accepted, failed
             self._broker.share_delivery.finished(self.key.group_id, *more)
 
+    def _roll(self, machine: SharePartition) -> float:
+        """The chance in the pauses of what fails now."""
+        if machine.limits.backoff is None:
+            return NO_ROLL
+        return self._broker.machine.random_below(_ROLLS) / (_ROLLS - 1)
+
     def _send(self, effect: WriteDeadLetters) -> None:
         if not self.is_over:  # or else whoever reads the state next sends them
             done = partial(self._sent, effect.token)
@@ -375,7 +386,6 @@ class SharePartitionOwner:
             self._end_if_left()
 
     def _persist(self, effect: Persist) -> None:
-        batches = tuple(StateBatch(b.start, b.end, b.state.value, b.delivery_count) for b in effect.batches)
         write = self._broker.persister.write(
             WriteState(
                 self.key,
@@ -383,7 +393,7 @@ class SharePartitionOwner:
                 leader_epoch=self.partition.leader_epoch,
                 start_offset=effect.start_offset,
                 delivery_complete_count=effect.delivery_complete_count,
-                batches=batches,
+                batches=self._due_times.kept(effect.batches),
             )
         )
         # never at once: whoever asked for this has not said yet whom to tell
@@ -406,13 +416,8 @@ class SharePartitionOwner:
 
     def _limits(self) -> Limits:
         config = self._config
-        return Limits(
-            delivery_count_limit=config.share_delivery_count_limit,
-            lock_duration_ms=config.share_record_lock_duration_ms,
-            max_record_locks=config.share_partition_max_record_locks,
-            has_dead_letters=bool(config.errors_deadletterqueue_topic_name)
-            and has_dead_letters(self._broker),
-        )
+        names_topic = bool(config.errors_deadletterqueue_topic_name)
+        return limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._broker))
 
     # -- leases end -----------------------------------------------------------------------------------------
 

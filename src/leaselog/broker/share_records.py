@@ -1,4 +1,5 @@
-"""The facts of a share-state shard as records of ``__share_group_state``, byte for byte as Apache Kafka 4 writes them.
+"""The facts of a share-state shard as records of ``__share_group_state``, byte for byte as Apache Kafka 4 writes them; where
+records wait for their next delivery, with a tag that Kafka skips.
 
 A key is its type (0 snapshot, 1 update) and its body; a value is its version and its body. A tombstone always has the
 key of a snapshot, whatever was written last. Kafka's stretches of offsets name their last offset, ours end behind it.
@@ -24,6 +25,11 @@ from leaselog.wire.codec import decode, encode
 from leaselog.wire.errors import BadValue, Truncated
 from leaselog.wire.messages import share_records as kafka
 from leaselog.wire.records import Record
+from leaselog.wire.share_state_extensions import (
+    RecordedWaitingStateBatch,
+    WaitingSnapshotValue,
+    WaitingUpdateValue,
+)
 
 __all__ = ["decode_share_fact", "encode_share_fact"]
 
@@ -61,8 +67,8 @@ def decode_share_fact(record: Record) -> ShareFact | None:
     if version != _VERSION:
         raise BadValue(f"share state version {version}, known is {_VERSION}")
     if kind == _SNAPSHOT_KEY:
-        return _snapshot(key, decode(kafka.ShareSnapshotValue, _VERSION, record.value, _SHORT.size))
-    return _update(key, decode(kafka.ShareUpdateValue, _VERSION, record.value, _SHORT.size))
+        return _snapshot(key, decode(WaitingSnapshotValue, _VERSION, record.value, _SHORT.size))
+    return _update(key, decode(WaitingUpdateValue, _VERSION, record.value, _SHORT.size))
 
 
 @lru_cache(_KEYS_REMEMBERED)
@@ -83,8 +89,8 @@ def _prefix(data: bytes) -> int:
         raise Truncated(f"{len(data)} bytes where a version should be") from short
 
 
-def _snapshot_value(fact: ShareSnapshot) -> kafka.ShareSnapshotValue:
-    return kafka.ShareSnapshotValue(
+def _snapshot_value(fact: ShareSnapshot) -> WaitingSnapshotValue:
+    return WaitingSnapshotValue(
         snapshot_epoch=fact.snapshot_epoch,
         state_epoch=fact.state_epoch,
         leader_epoch=fact.leader_epoch,
@@ -96,8 +102,8 @@ def _snapshot_value(fact: ShareSnapshot) -> kafka.ShareSnapshotValue:
     )
 
 
-def _update_value(fact: ShareUpdate) -> kafka.ShareUpdateValue:
-    return kafka.ShareUpdateValue(
+def _update_value(fact: ShareUpdate) -> WaitingUpdateValue:
+    return WaitingUpdateValue(
         snapshot_epoch=fact.snapshot_epoch,
         leader_epoch=fact.leader_epoch,
         start_offset=fact.start_offset,
@@ -106,14 +112,16 @@ def _update_value(fact: ShareUpdate) -> kafka.ShareUpdateValue:
     )
 
 
-def _batch_values(batches: Iterable[StateBatch]) -> list[kafka.StateBatch]:
+def _batch_values(batches: Iterable[StateBatch]) -> list[RecordedWaitingStateBatch]:
     return [
-        kafka.StateBatch(first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count)
-        for start, end, state, count in batches
+        RecordedWaitingStateBatch(
+            first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count, due_ms=due_ms
+        )
+        for start, end, state, count, due_ms in batches
     ]
 
 
-def _snapshot(key: SharePartitionKey, value: kafka.ShareSnapshotValue) -> ShareSnapshot:
+def _snapshot(key: SharePartitionKey, value: WaitingSnapshotValue) -> ShareSnapshot:
     return ShareSnapshot(
         key,
         value.snapshot_epoch,
@@ -127,7 +135,7 @@ def _snapshot(key: SharePartitionKey, value: kafka.ShareSnapshotValue) -> ShareS
     )
 
 
-def _update(key: SharePartitionKey, value: kafka.ShareUpdateValue) -> ShareUpdate:
+def _update(key: SharePartitionKey, value: WaitingUpdateValue) -> ShareUpdate:
     return ShareUpdate(
         key,
         value.snapshot_epoch,
@@ -138,8 +146,8 @@ def _update(key: SharePartitionKey, value: kafka.ShareUpdateValue) -> ShareUpdat
     )
 
 
-def _batches(values: Iterable[kafka.StateBatch]) -> tuple[StateBatch, ...]:
+def _batches(values: Iterable[RecordedWaitingStateBatch]) -> tuple[StateBatch, ...]:
     return tuple(
-        StateBatch(value.first_offset, value.last_offset + 1, value.delivery_state, value.delivery_count)
-        for value in values
+        StateBatch(b.first_offset, b.last_offset + 1, b.delivery_state, b.delivery_count, b.due_ms)
+        for b in values
     )

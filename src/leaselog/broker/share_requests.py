@@ -13,8 +13,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from leaselog.broker.share_feature import has_share_groups
 from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
-from leaselog.share import AcknowledgementBatch, SessionKey, TopicIdPartition, find_malformed
+from leaselog.share import (
+    AcknowledgementBatch,
+    AcknowledgementDetails,
+    SessionKey,
+    TopicIdPartition,
+    find_malformed,
+)
 from leaselog.wire.messages import share_acknowledge, share_fetch
+from leaselog.wire.share_extensions import NO_DELAY, ExtendedAcknowledgementBatch
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -30,6 +37,8 @@ Batches: TypeAlias = dict[TopicIdPartition, tuple[AcknowledgementBatch, ...]]
 
 #: a UUID as text
 MEMBER_ID_MAX_CHARS = 36
+#: of the reason for a rejection; what is longer is cut off
+REASON_MAX_CHARS = 1_000
 
 
 def refuse_who(broker: Broker, group_id: str | None, member_id: str | None) -> Refused | None:
@@ -61,7 +70,21 @@ def batches_of(topics: Iterable[Topic]) -> Batches:
 
 
 def _batch(batch: Batch) -> AcknowledgementBatch:
-    return AcknowledgementBatch(batch.first_offset, batch.last_offset + 1, batch.acknowledge_types)
+    return AcknowledgementBatch(
+        batch.first_offset, batch.last_offset + 1, batch.acknowledge_types, _details(batch)
+    )
+
+
+def _details(batch: Batch) -> AcknowledgementDetails | None:
+    """What the tags of our own say; None, as for nearly all, when there are none."""
+    if not isinstance(batch, ExtendedAcknowledgementBatch):
+        return None
+    delay_ms, reason, is_given_back = batch.release_delay_ms, batch.reject_reason, batch.given_back
+    if delay_ms == NO_DELAY and reason is None and not is_given_back:
+        return None
+    return AcknowledgementDetails(
+        delay_ms if delay_ms >= 0 else None, reason[:REASON_MAX_CHARS] if reason else None, is_given_back
+    )
 
 
 class Acknowledgements:

@@ -1,7 +1,8 @@
-"""How far delivery of a share partition's records has come: stretches of offsets with their state and count.
+"""How far delivery of a share partition's records has come: stretches of offsets with their state and count, and
+until when they wait.
 
 Kept as few sorted stretches as can say it. Where two stretches speak of the same offset the one with the higher
-delivery count wins, and for equal counts the higher state: what is stored only ever moves up. So the order in which
+delivery count wins, for equal counts the higher state, and the later due time: what is stored only ever moves up. So the order in which
 writes are merged, and what was merged beforehand, makes no difference to the outcome.
 
 A write touches a few stretches among thousands, so it is spliced in between its neighbours.
@@ -31,11 +32,13 @@ class StateBatch(NamedTuple):
     end: int
     state: int
     delivery_count: int
+    #: the time of day before which they are not delivered again; 0: at once
+    due_ms: int = 0
 
     @property
-    def rank(self) -> tuple[int, int]:
+    def rank(self) -> tuple[int, int, int]:
         """Of two that speak of one offset, the higher holds."""
-        return self.delivery_count, self.state
+        return self.delivery_count, self.state, self.due_ms
 
 
 class StateBatches:
@@ -114,8 +117,8 @@ def _append(pieces: list[StateBatch], like: StateBatch, start: int, end: int) ->
         return
     if pieces and pieces[-1].end == start and pieces[-1].rank == like.rank:
         start = pieces.pop().start
-    pieces.append(StateBatch(start, end, like.state, like.delivery_count))
+    pieces.append(StateBatch(start, end, like.state, like.delivery_count, like.due_ms))
 
 
-def _rank(batch: StateBatch) -> tuple[int, int]:
-    return batch.delivery_count, batch.state
+def _rank(batch: StateBatch) -> tuple[int, int, int]:
+    return batch.delivery_count, batch.state, batch.due_ms

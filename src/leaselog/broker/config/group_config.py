@@ -51,6 +51,15 @@ class GroupConfig(View):
     errors_deadletterqueue_breaker_min_records = Int(
         "The breaker leaves the group alone while it has finished fewer records than this within the window."
     )
+    share_retry_backoff_ms = Int(
+        "A record that was released, or whose lease ran out, waits so long before its second delivery. 0: it does not."
+    )
+    share_retry_backoff_multiplier = Number("By what the wait grows with every delivery more.")
+    share_retry_backoff_max_ms = Int("No such wait is longer.")
+    share_retry_backoff_jitter = Number("The part by which a wait may be longer or shorter, by chance.")
+    share_release_delay_max_ms = Int(
+        "The longest wait that a consumer may ask for when it releases a record; what is longer becomes that."
+    )
     share_delivery_paused = Flag(
         "Nobody of the share group gets records; what is acquired already may be finished. Kept until it is unset."
     )
@@ -131,6 +140,11 @@ def check_group(broker: BrokerConfig, overrides: Mapping[str, str]) -> None:
             raise ConfigError(f"{kind}.session.timeout.ms must be greater than {kind}.heartbeat.interval.ms")
     if str(values["errors.deadletterqueue.topic.name"]).startswith("__"):
         raise ConfigError("errors.deadletterqueue.topic.name: DLQ topic name must not start with '__'")
+    first_ms, longest_ms = values["share.retry.backoff.ms"], values["share.retry.backoff.max.ms"]
+    assert isinstance(first_ms, int)
+    assert isinstance(longest_ms, int)
+    if first_ms > longest_ms:
+        raise ConfigError("share.retry.backoff.ms must be less than or equal to share.retry.backoff.max.ms")
 
 
 def _check_limits(name: str, value: Value, broker: BrokerConfig) -> None:

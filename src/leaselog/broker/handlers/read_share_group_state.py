@@ -16,11 +16,14 @@ from leaselog.coordination.share_state_commands import ReadState, ShareStateAnsw
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.wire.messages.read_share_group_state import (
     PartitionData,
-    PartitionResult,
     ReadShareGroupStateRequest,
     ReadShareGroupStateResponse,
-    ReadStateResult,
-    StateBatch,
+)
+from leaselog.wire.share_state_extensions import (
+    ReadWaitingStateBatch,
+    WaitingPartitionResult,
+    WaitingReadResponse,
+    WaitingReadResult,
 )
 
 
@@ -33,10 +36,10 @@ def read_share_group_state(
 
 
 async def _respond(
-    results: Awaitable[list[tuple[UUID, list[PartitionResult]]]],
+    results: Awaitable[list[tuple[UUID, list[WaitingPartitionResult]]]],
 ) -> ReadShareGroupStateResponse:
-    return ReadShareGroupStateResponse(
-        results=[ReadStateResult(topic_id=topic, partitions=done) for topic, done in await results]
+    return WaitingReadResponse(
+        results=[WaitingReadResult(topic_id=topic, partitions=done) for topic, done in await results]
     )
 
 
@@ -44,16 +47,18 @@ def _command(key: SharePartitionKey, asked: PartitionData) -> ReadState:
     return ReadState(key, asked.leader_epoch)
 
 
-def _result(partition: int, answer: ShareStateAnswer) -> PartitionResult:
+def _result(partition: int, answer: ShareStateAnswer) -> WaitingPartitionResult:
     code, message = error_of(answer)
     if not isinstance(answer, StateRead):
-        return PartitionResult(partition=partition, error_code=code, error_message=message)
-    return PartitionResult(
+        return WaitingPartitionResult(partition=partition, error_code=code, error_message=message)
+    return WaitingPartitionResult(
         partition=partition,
         state_epoch=answer.state_epoch,
         start_offset=answer.start_offset,
         state_batches=[
-            StateBatch(first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count)
-            for start, end, state, count in answer.batches
+            ReadWaitingStateBatch(
+                first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count, due_ms=due_ms
+            )
+            for start, end, state, count, due_ms in answer.batches
         ],
     )

@@ -18,17 +18,16 @@ from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import ShareStateAnswer, WriteState
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.wire.messages.write_share_group_state import (
-    PartitionData,
     PartitionResult,
-    WriteShareGroupStateRequest,
     WriteShareGroupStateResponse,
     WriteStateResult,
 )
+from leaselog.wire.share_state_extensions import WaitingPartitionData, WaitingWriteRequest
 
 
-@serves(WriteShareGroupStateRequest, versions=(0, 1), kips="KIP-932, 1226")
+@serves(WaitingWriteRequest, versions=(0, 1), kips="KIP-932, 1226")
 def write_share_group_state(
-    request: WriteShareGroupStateRequest, context: RequestContext
+    request: WaitingWriteRequest, context: RequestContext
 ) -> Awaitable[WriteShareGroupStateResponse]:
     results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
     return _respond(results)
@@ -42,7 +41,7 @@ async def _respond(
     )
 
 
-def _command(key: SharePartitionKey, asked: PartitionData) -> WriteState:
+def _command(key: SharePartitionKey, asked: WaitingPartitionData) -> WriteState:
     return WriteState(
         key,
         asked.state_epoch,
@@ -50,7 +49,7 @@ def _command(key: SharePartitionKey, asked: PartitionData) -> WriteState:
         asked.start_offset,
         asked.delivery_complete_count,
         tuple(
-            StateBatch(b.first_offset, b.last_offset + 1, b.delivery_state, b.delivery_count)
+            StateBatch(b.first_offset, b.last_offset + 1, b.delivery_state, b.delivery_count, b.due_ms)
             for b in asked.state_batches
         ),
     )
