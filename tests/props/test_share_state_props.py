@@ -1,6 +1,6 @@
 """Share state under any sequence of commands: merging is the same in any grouping, and the log is the state.
 
-The oracle is naive: a dictionary of offsets to (count, state), where the higher holds.
+The oracle is naive: a dictionary of offsets to (count, state, due time), where the higher holds.
 """
 
 from __future__ import annotations
@@ -28,31 +28,36 @@ from leaselog.model import GroupId, Refused, TopicId
 
 OFFSETS = 24
 BATCH = st.builds(
-    lambda start, size, state, count: StateBatch(start, start + size, state, count),
+    lambda start, size, state, count, due_ms: StateBatch(
+        start, start + size, state, count, 0 if state else due_ms
+    ),
     st.integers(0, OFFSETS - 1),
     st.integers(0, 8),
     st.sampled_from([0, 2, 4]),
     st.integers(1, 3),
+    st.sampled_from([0, 0, 5_000, 6_000]),
 )
 BATCHES = st.lists(BATCH, max_size=6)
 
 
-def known(batches: list[StateBatch], start: int = NO_OFFSET) -> dict[int, tuple[int, int]]:
-    offsets: dict[int, tuple[int, int]] = {}
+def known(batches: list[StateBatch], start: int = NO_OFFSET) -> dict[int, tuple[int, int, int]]:
+    offsets: dict[int, tuple[int, int, int]] = {}
     for batch in batches:
         for offset in range(max(batch.start, start), batch.end):
             offsets[offset] = max(batch.rank, offsets.get(offset, batch.rank))
     return offsets
 
 
-def fewest(offsets: dict[int, tuple[int, int]]) -> tuple[StateBatch, ...]:
+def fewest(offsets: dict[int, tuple[int, int, int]]) -> tuple[StateBatch, ...]:
     """The stretches of a dictionary."""
     # In a run of likes, offset and position rise together.
     ordered = enumerate(sorted(offsets.items()))
     batches = []
-    for (_, (count, state)), run in groupby(ordered, key=lambda item: (item[1][0] - item[0], item[1][1])):
+    for (_, (count, state, due_ms)), run in groupby(
+        ordered, key=lambda item: (item[1][0] - item[0], item[1][1])
+    ):
         where = [offset for _, (offset, _) in run]
-        batches.append(StateBatch(where[0], where[-1] + 1, state, count))
+        batches.append(StateBatch(where[0], where[-1] + 1, state, count, due_ms))
     return tuple(batches)
 
 

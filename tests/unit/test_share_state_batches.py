@@ -41,7 +41,7 @@ def drawn(picture: str, like: dict[str, tuple[int, int]]) -> tuple[StateBatch, .
         if letter == " ":
             continue
         count, state = like[letter]
-        if batches and batches[-1].end == offset and batches[-1].rank == (count, state):
+        if batches and batches[-1].end == offset and batches[-1].rank == (count, state, 0):
             batches[-1] = batches[-1]._replace(end=offset + 1)
         else:
             batches.append(StateBatch(offset, offset + 1, state, count))

@@ -274,3 +274,19 @@ def test_a_control_record_of_another_kind_is_passed_over() -> None:
 def test_bytes_that_are_no_fact_raise_the_wires_error(record: Record) -> None:
     with pytest.raises(DecodeError):
         decode_control_fact(record, TOPIC, 0)
+
+
+@on_a_loop
+async def test_until_when_stretches_wait_is_read_back() -> None:
+    async with in_a_box() as box:
+        key, _ = await topic_in(box, 130)
+        persister = ColocatedPersister(box.broker, ShareStateLimits(snapshot_update_records_per_snapshot=1))
+        assert await persister.initialize(InitializeState(key, 0, 100)) == Written()
+        waiting = StateBatch(104, 106, AVAILABLE, 1, 1_795_267_794_112)
+        done = StateBatch(106, 107, ACKNOWLEDGED, 1)
+        assert await persister.write(WriteState(key, 0, 0, 100, batches=(waiting, done))) == Written()
+        assert await persister.write(WriteState(key, 0, 0, 100, batches=span(100, 103, 2, 1))) == Written()
+        for reader in (persister, ColocatedPersister(box.broker, ShareStateLimits())):
+            read = await reader.read(ReadState(key))
+            assert isinstance(read, StateRead)
+            assert read.batches[1:] == (waiting, done)

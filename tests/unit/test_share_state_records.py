@@ -17,7 +17,9 @@ from leaselog.coordination.share_state_facts import (
     ShareUpdate,
 )
 from leaselog.model import GroupId, TopicId
+from leaselog.wire.codec import decode
 from leaselog.wire.errors import DecodeError
+from leaselog.wire.messages import share_records as kafka
 from leaselog.wire.records import Record
 
 SAMPLES: list[tuple[str, str | None, ShareFact]] = [
@@ -150,3 +152,30 @@ def test_a_record_of_another_kind_is_passed_over() -> None:
 def test_bytes_that_are_no_fact_raise_the_wires_error(record: Record) -> None:
     with pytest.raises(DecodeError):
         decode_share_fact(record)
+
+
+WAITING = ShareUpdate(
+    SharePartitionKey(GroupId("g"), TopicId(UUID("cafc7deb-2d46-4781-af06-fcb6fe494bc7")), 0),
+    snapshot_epoch=3,
+    leader_epoch=7,
+    batches=(
+        StateBatch(start=10, end=12, state=0, delivery_count=1, due_ms=1_795_267_794_112),
+        StateBatch(start=12, end=13, state=2, delivery_count=1),
+    ),
+)
+
+
+def test_a_record_says_until_when_others_wait() -> None:
+    snapshot = ShareSnapshot(WAITING.key, 4, 0, 7, 10, -1, 5, 5, WAITING.batches)
+    for fact in (WAITING, snapshot):
+        assert decode_share_fact(encode_share_fact(fact, 77)) == fact
+
+
+def test_whoever_knows_kafkas_records_alone_reads_everything_but_that() -> None:
+    value = encode_share_fact(WAITING, 77).value
+    assert value is not None
+    known = decode(kafka.ShareUpdateValue, 0, value, 2)
+    assert [(b.first_offset, b.last_offset, b.delivery_state) for b in known.state_batches] == [
+        (10, 11, 0),
+        (12, 12, 2),
+    ]

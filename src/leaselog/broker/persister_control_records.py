@@ -1,9 +1,10 @@
 """Share state as control records among the very records it is about: SHARE_CHECKPOINT and SHARE_DELTA.
 
 The older design of KIP-932. Their values are the KIP's, version 0, byte for byte; what that layout has no room for
-(epochs that fence, an explicit start, how many deliveries are done) travels in the records' headers, and only where
-it is not the default; and so do the times until which stretches wait. A stretch that no write has spoken of, below one that was, is told as available and never
-delivered: so the stretches of a record have no holes, as in the KIP's examples, and reading them back drops it again.
+(epochs that fence, an explicit start, how many deliveries are done, until when stretches wait) travels in the records'
+headers, and only where it is not the default. A stretch that no write has spoken of, below one that was, is told as
+available and never delivered: so the stretches of a record have no holes, as in the KIP's examples, and reading them
+back drops it again.
 """
 
 from __future__ import annotations
@@ -254,9 +255,7 @@ def _headers(fact: ShareSnapshot | ShareUpdate) -> tuple[RecordHeader, ...]:
 def _numbers(headers: Sequence[RecordHeader]) -> dict[str, int]:
     try:
         return {
-            name: int(_LONG.unpack(value)[0])
-            for name, value in headers
-            if value is not None and name != _DUE
+            name: int(_LONG.unpack(value)[0]) for name, value in headers if value is not None and name != _DUE
         }
     except StructError as odd:
         raise BadValue("a share control record with a header that is no number") from odd

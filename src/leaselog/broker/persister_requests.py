@@ -30,15 +30,16 @@ from leaselog.wire.messages import initialize_share_group_state as initialize
 from leaselog.wire.messages import read_share_group_state as read
 from leaselog.wire.messages import read_share_group_state_summary as summary
 from leaselog.wire.messages import write_share_group_state as write
+from leaselog.wire.schema import Message
 from leaselog.wire.share_state_extensions import (
+    AT_ONCE,
+    ReadWaitingStateBatch,
     WaitingPartitionData,
-    WaitingPartitionResult,
     WaitingReadResponse,
     WaitingWriteData,
     WaitingWriteRequest,
     WriteWaitingStateBatch,
 )
-from leaselog.wire.schema import Message
 
 __all__ = ["StateResponse", "answers_of", "known_code", "request_for"]
 
@@ -92,14 +93,11 @@ def _answer(result: _Result) -> ShareStateAnswer:
     if result.error_code:
         return Refused(known_code(result.error_code), result.error_message)
     match result:
-        case WaitingPartitionResult():
+        case read.PartitionResult():
             return StateRead(
                 result.state_epoch,
                 result.start_offset,
-                tuple(
-                    StateBatch(b.first_offset, b.last_offset + 1, b.delivery_state, b.delivery_count, b.due_ms)
-                    for b in result.state_batches
-                ),
+                tuple(map(_stored, result.state_batches)),
             )
         case summary.PartitionResult():
             return ShareSummary(
@@ -107,6 +105,13 @@ def _answer(result: _Result) -> ShareStateAnswer:
             )
         case _:
             return Written()
+
+
+def _stored(batch: read.StateBatch) -> StateBatch:
+    due_ms = batch.due_ms if isinstance(batch, ReadWaitingStateBatch) else AT_ONCE
+    return StateBatch(
+        batch.first_offset, batch.last_offset + 1, batch.delivery_state, batch.delivery_count, due_ms
+    )
 
 
 def known_code(code: int) -> ErrorCode:
@@ -164,12 +169,8 @@ _ROWS: dict[type[KeyedCommand], _Row] = {
         _initialize,
         initialize.InitializeShareGroupStateResponse,
     ),
-    ReadState: _Row(
-        0, read.ReadShareGroupStateRequest, read.ReadStateData, _read, WaitingReadResponse
-    ),
-    WriteState: _Row(
-        1, WaitingWriteRequest, WaitingWriteData, _write, write.WriteShareGroupStateResponse
-    ),
+    ReadState: _Row(0, read.ReadShareGroupStateRequest, read.ReadStateData, _read, WaitingReadResponse),
+    WriteState: _Row(1, WaitingWriteRequest, WaitingWriteData, _write, write.WriteShareGroupStateResponse),
     DeleteState: _Row(
         0,
         delete.DeleteShareGroupStateRequest,

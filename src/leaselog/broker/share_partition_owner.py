@@ -46,7 +46,6 @@ from leaselog.share import (
     MoveLogStart,
     Persist,
     Persisted,
-    RecordState,
     ReleaseMember,
     SharePartition,
     WakeFetchers,

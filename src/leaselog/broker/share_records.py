@@ -1,5 +1,5 @@
-"""The facts of a share-state shard as records of ``__share_group_state``, byte for byte as Apache Kafka 4 writes them; where
-records wait for their next delivery, with a tag that Kafka skips.
+"""The facts of a share-state shard as records of ``__share_group_state``, byte for byte as Apache Kafka 4 writes them.
+Where records wait for their next delivery, there is a tag more, which Kafka skips.
 
 A key is its type (0 snapshot, 1 update) and its body; a value is its version and its body. A tombstone always has the
 key of a snapshot, whatever was written last. Kafka's stretches of offsets name their last offset, ours end behind it.

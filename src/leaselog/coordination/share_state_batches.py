@@ -2,8 +2,8 @@
 until when they wait.
 
 Kept as few sorted stretches as can say it. Where two stretches speak of the same offset the one with the higher
-delivery count wins, for equal counts the higher state, and the later due time: what is stored only ever moves up. So the order in which
-writes are merged, and what was merged beforehand, makes no difference to the outcome.
+delivery count wins, for equal counts the higher state, then the later due time: what is stored only ever moves up. So
+the order in which writes are merged, and what was merged beforehand, makes no difference to the outcome.
 
 A write touches a few stretches among thousands, so it is spliced in between its neighbours.
 """

@@ -57,7 +57,11 @@ def _result(partition: int, answer: ShareStateAnswer) -> WaitingPartitionResult:
         start_offset=answer.start_offset,
         state_batches=[
             ReadWaitingStateBatch(
-                first_offset=start, last_offset=end - 1, delivery_state=state, delivery_count=count, due_ms=due_ms
+                first_offset=start,
+                last_offset=end - 1,
+                delivery_state=state,
+                delivery_count=count,
+                due_ms=due_ms,
             )
             for start, end, state, count, due_ms in answer.batches
         ],
