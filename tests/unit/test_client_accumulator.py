@@ -121,6 +121,61 @@ def test_a_batch_that_may_be_written_is_settled_under_its_old_number_first() -> 
     assert batches.must_renumber
 
 
+def in_doubt(batches: Accumulator, count: int) -> list[Batch]:
+    """So many batches were sent, and their answers lost."""
+    lost = [took(batches) for _ in range(count)]
+    for batch in lost:
+        batches.retry(batch, at_ms=0, may_be_written=True)
+    return lost
+
+
+def test_a_broker_that_knows_the_last_of_several_in_doubt_has_the_others() -> None:
+    batches = accumulator(9)
+    first, second = in_doubt(batches, 2)
+    assert took(batches) is first
+    batches.retry_lost_count(first, at_ms=0)
+    assert not batches.must_renumber  # the second may be written, which would tell of the first
+    assert took(batches) is second
+    assert second.base_sequence == 3
+    assert batches.settle(second, written=True) == [first]
+    assert batches.must_renumber
+    batches.renumbered()
+    assert took(batches).base_sequence == 0
+
+
+def test_a_broker_that_knows_none_of_several_in_doubt_gets_them_under_new_numbers() -> None:
+    batches = accumulator(6)
+    lost = in_doubt(batches, 2)
+    for batch in lost:
+        assert took(batches) is batch
+        batches.retry_lost_count(batch, at_ms=0)
+    assert batches.must_renumber
+    batches.renumbered()
+    assert took(batches) is lost[0]
+    assert batches.settle(lost[0], written=True) == []
+    assert took(batches) is lost[1]
+    assert [batch.base_sequence for batch in lost] == [0, 3]
+
+
+def test_a_number_too_early_is_tried_again_behind_the_one_before_it() -> None:
+    batches = accumulator(6)
+    first, second = took(batches), took(batches)
+    batches.retry(first, at_ms=0, may_be_written=False)
+    batches.retry_lost_count(second, at_ms=0)
+    assert not batches.must_renumber
+    assert took(batches) is first
+    assert batches.settle(first, written=True) == []
+    assert took(batches) is second
+
+
+def test_a_batch_that_was_refused_is_not_written_because_a_younger_one_is() -> None:
+    batches = accumulator(6)
+    first, second = took(batches), took(batches)
+    batches.retry(first, at_ms=0, may_be_written=False)
+    assert batches.settle(second, written=True) == []
+    assert took(batches) is first
+
+
 def test_nothing_new_is_numbered_while_the_count_is_lost() -> None:
     batches = accumulator(3)
     batches.settle(took(batches), written=False)

@@ -10,6 +10,7 @@ from uuid import UUID
 import pytest
 
 from leaselog.client import producer as producer_module
+from leaselog.client.accumulator import BatchLimits
 from leaselog.client.errors import BrokerError, ConnectionLost
 from leaselog.client.producer import BatchProducer, Delivered, ProducerSettings
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
@@ -160,6 +161,20 @@ def test_a_broker_that_lost_count_gets_a_new_epoch() -> None:
     seen = produce(cluster, [b"a"], [b"b"])
     assert cluster.arrived == [(0, 0, [b"a"]), (0, 1, [b"b"]), (1, 0, [b"b"])]
     assert [d.error for d in seen] == [None, None]
+
+
+def test_a_broker_that_began_anew_and_knows_the_last_batch_alone_is_not_asked_for_ever() -> None:
+    lost = ConnectionLost("gone")
+    cluster = ScriptedCluster(lost, lost, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+    seen = produce(cluster, [b"a", b"b"], [b"c"], limits=BatchLimits(batch_bytes=1))
+    assert cluster.arrived == [
+        (0, 0, [b"a"]),
+        (0, 1, [b"b"]),
+        (0, 0, [b"a"]),
+        (0, 1, [b"b"]),
+        (1, 0, [b"c"]),
+    ]
+    assert [(d.records[0].value, d.error) for d in seen] == [(b"a", None), (b"b", None), (b"c", None)]
 
 
 def test_without_idempotence_no_producer_id_is_asked_for() -> None:

@@ -50,6 +50,8 @@ class Batch:
     tries: int = 0
     #: sent, and the answer did not say that it was refused
     may_be_written: bool = False
+    #: may have been written, and the broker expects another number: if it has a younger one, it has this one
+    is_passed: bool = False
 
 
 @dataclass(slots=True)
@@ -119,8 +121,8 @@ class Accumulator:
     def take(self, batch: Batch) -> None:
         """The batch goes out now; it comes back by `settle` or `retry`."""
         lane = self._lanes[batch.where]
-        if lane.retries and lane.retries[0] is batch:
-            lane.retries.pop(0)
+        if batch in lane.retries:
+            lane.retries.remove(batch)
         else:
             assert lane.waiting[0] is batch, f"{batch.where}: only the head of a lane may leave it"
             lane.waiting.popleft()
@@ -130,11 +132,19 @@ class Accumulator:
             batch.base_sequence = lane.next_sequence
             lane.next_sequence = (lane.next_sequence + len(batch.records)) & MAX_SEQUENCE
 
-    def settle(self, batch: Batch, *, written: bool) -> None:
-        """A batch in flight is done with, for better or worse."""
+    def settle(self, batch: Batch, *, written: bool) -> list[Batch]:
+        """A batch in flight is done with, for better or worse. Older ones of which this tells that they are written.
+
+        Their numbers come before its own, and brokers leave no gap.
+        """
         lane = self._lanes[batch.where]
         lane.in_flight -= 1
         self._forget(batch, written=written)
+        before = [b for b in lane.retries if written and b.is_passed and b.ordinal < batch.ordinal]
+        for older in before:
+            lane.retries.remove(older)
+            self._forget(older, written=True)
+        return before
 
     def retry(self, batch: Batch, at_ms: int, *, may_be_written: bool) -> None:
         """A batch in flight has to be sent again, not before ``at_ms``."""
@@ -144,10 +154,20 @@ class Accumulator:
         lane.retries.append(batch)
         lane.retries.sort(key=lambda b: b.ordinal)
 
-    def is_oldest(self, batch: Batch) -> bool:
-        """Whether no other batch of its lane is in flight or to be sent again."""
+    def retry_lost_count(self, batch: Batch, at_ms: int, *, knows_producer: bool = True) -> None:
+        """A batch in flight came back because the broker expects another number, or forgot the producer.
+
+        It may be behind one that has to be sent again first. If it is the oldest, and nothing else is in flight, the
+        numbers are no longer of use: whatever else may have been written is settled, and the rest is numbered anew. A
+        broker that began anew knows of each producer the last batch alone, as Kafka's snapshots keep no more, so that
+        it refuses those before it that it has. (Java numbers them anew at once, and they are written twice.)
+        """
         lane = self._lanes[batch.where]
-        return lane.in_flight == 1 and not lane.retries
+        if lane.in_flight == 1 and all(batch.ordinal < other.ordinal for other in lane.retries):
+            self.ask_renumbering()
+        if self._renumbering and knows_producer:
+            batch.is_passed = batch.is_passed or batch.may_be_written
+        self.retry(batch, at_ms, may_be_written=batch.may_be_written and not self._renumbering)
 
     def ask_renumbering(self) -> None:
         """The broker and we no longer agree on sequences."""
@@ -160,7 +180,7 @@ class Accumulator:
         for lane in self._lanes.values():
             lane.next_sequence = 0
             for batch in lane.retries:
-                batch.base_sequence = NO_SEQUENCE
+                batch.base_sequence, batch.is_passed = NO_SEQUENCE, False
 
     def expired(self, now_ms: int) -> list[Batch]:
         """Batches past their delivery time-out, which are given up with this call."""
@@ -180,8 +200,8 @@ class Accumulator:
         """When time alone will make a batch ready (or expire); None if that cannot happen."""
         times = list[int]()
         for lane in self._lanes.values():
-            if lane.retries and self._may_retry(lane):
-                times.append(lane.retries[0].retry_at_ms)
+            if (batch := self._next_retry(lane)) is not None:
+                times.append(batch.retry_at_ms)
             if lane.waiting and lane.waiting[0].created_ms + self._limits.linger_ms > now_ms:
                 # A head that has lingered already waits for an answer, not for time.
                 times.append(lane.waiting[0].created_ms + self._limits.linger_ms)
@@ -192,13 +212,16 @@ class Accumulator:
             ]
         return min(times, default=None)
 
-    def _may_retry(self, lane: _Lane) -> bool:
-        return not lane.in_flight and (not self._renumbering or lane.retries[0].may_be_written)
+    def _next_retry(self, lane: _Lane) -> Batch | None:
+        """One at a time; while the count is lost, those of which nobody knows whether they were written."""
+        if lane.in_flight:
+            return None
+        return next((b for b in lane.retries if b.may_be_written or not self._renumbering), None)
 
     def _head(self, lane: _Lane, now_ms: int, flush: bool) -> Batch | None:
         if lane.retries:
-            batch = lane.retries[0]
-            return batch if batch.retry_at_ms <= now_ms and self._may_retry(lane) else None
+            again = self._next_retry(lane)
+            return again if again is not None and again.retry_at_ms <= now_ms else None
         if not lane.waiting or self._renumbering or lane.in_flight >= self._limits.in_flight:
             return None
         batch = lane.waiting[0]

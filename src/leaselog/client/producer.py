@@ -374,12 +374,13 @@ class BatchProducer:
             return
         code = answer.error_code
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            self._batches.settle(batch, written=True)
+            for older in self._batches.settle(batch, written=True):
+                self._tell(Delivered(older.where, -1, older.records, tags=older.tags))
             self._tell(Delivered(batch.where, answer.base_offset, batch.records, tags=batch.tags))
         elif code in _LOST_COUNT and self._settings.is_idempotent:
-            if self._batches.is_oldest(batch):
-                self._batches.ask_renumbering()
-            self._try_again(batch, in_doubt=False)
+            if self._may_try_again(batch):
+                knows = code != ErrorCode.UNKNOWN_PRODUCER_ID
+                self._batches.retry_lost_count(batch, self._retry_at_ms(batch), knows_producer=knows)
         elif (failed := BrokerError(code, answer.error_message)).is_retriable:
             self._stale.add(batch.where.topic)
             self._try_again(batch, in_doubt=code in _IN_DOUBT)
@@ -387,12 +388,20 @@ class BatchProducer:
             self._give_up(batch, failed)
 
     def _try_again(self, batch: Batch, *, in_doubt: bool) -> None:
+        if self._may_try_again(batch):
+            in_doubt = in_doubt or batch.may_be_written
+            self._batches.retry(batch, self._retry_at_ms(batch), may_be_written=in_doubt)
+
+    def _may_try_again(self, batch: Batch) -> bool:
+        """Whether it has tries left; if not it is given up."""
         if batch.tries > self._settings.retries:
             self._give_up(batch, RequestTimedOut(f"{batch.where}: given up after {batch.tries} tries"))
-            return
-        backoff_ms = min(RETRY_BACKOFF_MS << min(batch.tries - 1, 10), RETRY_BACKOFF_MAX_MS)
-        self._batches.retry(batch, _now_ms() + backoff_ms, may_be_written=in_doubt or batch.may_be_written)
+            return False
         self._wake.set()
+        return True
+
+    def _retry_at_ms(self, batch: Batch) -> int:
+        return _now_ms() + min(RETRY_BACKOFF_MS << min(batch.tries - 1, 10), RETRY_BACKOFF_MAX_MS)
 
     def _give_up(self, batch: Batch, error: ClientError) -> None:
         self._batches.settle(batch, written=False)
