@@ -22,8 +22,8 @@ NOW_MS = 1_000_000
 
 
 class Scene:
-    def __init__(self, **settings: str) -> None:
-        self.disk = SimDisk()
+    def __init__(self, disk: SimDisk | None = None, **settings: str) -> None:
+        self.disk = SimDisk() if disk is None else disk
         self.disk.make_directory("data")
         self.now_ms = NOW_MS
         self.flusher = Flusher(pause_s=0, observe_sync=lambda seconds: None)
@@ -65,6 +65,30 @@ def test_upkeep_survives_a_full_disk_and_is_done_when_there_is_room(complaints: 
         await scene.logs.do_upkeep(with_retention=True)
         assert len(complaints) == 1
         assert scene.logs.directory.recovery_points() == {TopicPartition("t", 0): 0}
+
+    asyncio.run(story())
+
+
+def test_files_that_make_no_sense_for_once_put_retention_off(complaints: list[str]) -> None:
+    """Found by simulation: a short read ended the broker."""
+
+    async def story() -> None:
+        scene = Scene(retention_ms="1000", segment_ms="100")
+        for _ in range(3):
+            await scene.append(scene.now_ms)
+            scene.now_ms += 200
+        scene.logs.close()
+        scene = Scene(scene.disk, retention_ms="1000", segment_ms="100")  # the files are asked
+        partition = scene.logs.partition("t", 0)
+        assert partition is not None
+        scene.now_ms += 100_000
+        scene.disk.spoils = lambda path, data: data[:5]
+        await scene.logs.do_upkeep(with_retention=True)
+        assert complaints == ["retention left out, the files do not make sense"]
+        assert partition.log.start_offset == 0
+        scene.disk.spoils = lambda path, data: data
+        await scene.logs.do_upkeep(with_retention=True)
+        assert partition.log.start_offset == 3
 
     asyncio.run(story())
 

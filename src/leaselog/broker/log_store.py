@@ -26,6 +26,7 @@ from leaselog.log import (
     remove_tree,
 )
 from leaselog.model import TopicId, TopicPartition
+from leaselog.wire.errors import DecodeError
 
 __all__ = ["LogStore", "TopicLogs"]
 
@@ -223,7 +224,13 @@ class LogStore:
         for partition in list(self.partitions()):
             if partition.is_deleted or partition.log.failure is not None:
                 continue
-            work = partition.log.apply_retention(self._now_ms())
+            try:
+                work = partition.log.apply_retention(self._now_ms())
+            except DecodeError as damage:  # the others still want theirs, and this one another time
+                log.error(
+                    "retention left out, the files do not make sense", partition=partition.name, why=damage
+                )
+                continue
             self.retire(work)
             if work is not None:
                 log.info("old segments removed", partition=partition.name, start=partition.log.start_offset)

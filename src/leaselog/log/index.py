@@ -134,9 +134,10 @@ class TimeIndex:
         size_bytes = file.size_bytes()
         if size_bytes == 0 or size_bytes % _TIME_ENTRY.size:
             return None
-        timestamp, relative = _TIME_ENTRY.unpack(
-            file.read_at(size_bytes - _TIME_ENTRY.size, _TIME_ENTRY.size)
-        )
+        data = file.read_at(size_bytes - _TIME_ENTRY.size, _TIME_ENTRY.size)
+        if len(data) != _TIME_ENTRY.size:
+            return None  # a short read
+        timestamp, relative = _TIME_ENTRY.unpack(data)
         return (timestamp, base_offset + relative) if timestamp > 0 and relative >= 0 else None
 
     def is_full(self, limit_bytes: int) -> bool:

@@ -263,16 +263,19 @@ class Segment:
         return is_whole
 
     def rebuild(self) -> None:
-        """Make the indexes anew from the batches, which are trusted."""
-        size_bytes, self.size_bytes = self.size_bytes, 0
-        end_offset = self.end_offset
+        """Make the indexes anew from the batches, which are trusted. Raises ``OSError`` and ``DecodeError``."""
+        size_bytes, end_offset = self.size_bytes, self.end_offset
+        self.size_bytes = 0
         self.start_indexes()
         try:
             for _, header in scan_headers(self.file(), 0, size_bytes):
                 self.index(header, _INTERVAL_BYTES)
-        finally:
-            # Where a batch is damaged the indexes end; the segment is what it was.
+        except (OSError, DecodeError):
+            # Or else what was not come to would not be there: a segment that ends early, and indexes of its beginning.
             self.size_bytes, self.end_offset = size_bytes, end_offset
+            self._offset_index = self._time_index = self._largest = self._first_timestamp = None
+            raise
+        self.end_offset = end_offset
         self.time_index().append(*self.largest())
 
     def create(self) -> None:

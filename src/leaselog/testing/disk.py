@@ -35,16 +35,20 @@ class _Inode:
     durable: bytes = b""
     #: (position, data), or (size, None) for a truncation, not synced yet
     pending: list[tuple[int, bytes | None]] = field(default_factory=list)
-    #: how many of them a sync that is under way began with; it promises nothing of what came later
-    syncing: int | None = None
+    #: how many changes there were before those
+    settled: int = 0
 
-    def settle(self) -> None:
-        """A sync is done."""
-        count = len(self.pending) if self.syncing is None else min(self.syncing, len(self.pending))
+    @property
+    def changes(self) -> int:
+        return self.settled + len(self.pending)
+
+    def settle(self, changes: int) -> None:
+        """A sync is done that began with so many changes."""
+        count = max(changes - self.settled, 0)
         data = bytearray(self.durable)
         for change in self.pending[:count]:
             _apply(data, *change)
-        self.durable, self.pending, self.syncing = bytes(data), self.pending[count:], None
+        self.durable, self.pending, self.settled = bytes(data), self.pending[count:], self.settled + count
 
     def survive(self, dice: random.Random) -> None:
         """Become what the platter holds."""
@@ -58,7 +62,8 @@ class _Inode:
                 part = written[: dice.randrange(len(written))]
                 grown = bytes(dice.choice((0, len(written) - len(part))))
                 _apply(data, position, part + grown)
-        self.live, self.durable, self.pending, self.syncing = data, bytes(data), [], None
+        self.settled = self.changes
+        self.live, self.durable, self.pending = data, bytes(data), []
 
 
 def _apply(data: bytearray, position: int, written: bytes | None) -> None:
@@ -250,6 +255,8 @@ class _SimFile:
         self._inode = inode
         self._writable = writable
         self._boot: int | None = disk.boot
+        #: the changes that a sync under way began with
+        self._syncing: int | None = None
 
     def _bytes(self, *, to_write: bool = False) -> bytearray:
         if self._boot is None or not self._disk.is_alive(self._boot) or (to_write and not self._writable):
@@ -302,11 +309,15 @@ class _SimFile:
         self._bytes()
         self._disk.step("sync", self._path)
         self._disk.step_done()
-        self._inode.settle()
+        self._inode.settle(self._inode.changes if self._syncing is None else self._syncing)
+        self._syncing = None
 
     def begin_sync(self) -> None:
-        """The next sync takes its time from here on: what is written before it is done is not in it."""
-        self._inode.syncing = len(self._inode.pending)
+        """The next sync of this open file takes its time from here on: what is written before it is done is not in it.
+
+        Another one's is whole, as that of a process which finds the file that this one was killed over.
+        """
+        self._syncing = self._inode.changes
 
     def close(self) -> None:
         self._boot = None
