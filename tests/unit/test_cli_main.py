@@ -153,7 +153,8 @@ def test_help_imports_nothing_that_takes_time() -> None:
         ),
         (
             ["share-groups", *SERVER],
-            "--list --describe --delete --reset-offsets --delete-offsets is required",
+            "--list --describe --delete --reset-offsets --delete-offsets --pause --resume"
+            " --inspect --redrive is required",
         ),
         (["share-groups", *SERVER, "--describe"], "missing: --group ID or --all-groups"),
         (
