@@ -54,6 +54,11 @@ class SharePartitionDescription:
     #: unfinished records of the window by how often they were delivered
     delivery_counts: Mapping[int, int]
     holders: tuple[Holding, ...]
+    #: held back until a time; how far that of the first is from when it was asked, None if there is none
+    waiting: int = 0
+    next_due_ms: int | None = None
+    #: their dead letters are on the way
+    archiving: int = 0
 
 
 async def describe_share_partitions(
@@ -119,4 +124,7 @@ def _description(part: wire.DescribedSharePartition) -> SharePartitionDescriptio
             Holding(h.member_id, h.record_count, h.first_deadline_ms, h.last_deadline_ms)
             for h in part.holders
         ),
+        part.waiting,
+        None if part.next_due_ms < 0 else part.next_due_ms,
+        part.archiving,
     )

@@ -123,6 +123,8 @@ class _ShareCollector(Collector):
             ("redelivered_records", "Deliveries that were not the record's first", sums.redelivered),
             ("released_records", "Records given back because a session ended", sums.released_by_session),
             ("lock_timeouts", "Records whose lease ran out", sums.lock_timeouts),
+            ("delayed_records", "Of those and the released ones, such as had to wait", sums.delayed),
+            ("given_back_records", "Releases that cost no delivery", sums.given_back),
             ("refused_acknowledgements", "Acknowledgements refused", sums.refused_acknowledgements),
             ("failed_writes", "Writes of share state that failed", sums.failed_writes),
             ("fetch_expired", "Share fetches that waited in vain", metrics.expired_fetches),
@@ -202,6 +204,7 @@ class _ShareCollector(Collector):
             "in_flight_records": "Records of the window",
             "in_flight_runs": "Runs of records alike in the window",
             "acquired_records_held": "Records leased to a member now",
+            "waiting_records": "Records held back until a time",
             "lag": "Records nobody has finished yet (KIP-1226)",
         }
         gauges = {
@@ -217,6 +220,7 @@ class _ShareCollector(Collector):
             gauges["in_flight_records"].add_metric(labels, machine.end - machine.start)
             gauges["in_flight_runs"].add_metric(labels, machine.run_count)
             gauges["acquired_records_held"].add_metric(labels, machine.count(RecordState.ACQUIRED))
+            gauges["waiting_records"].add_metric(labels, machine.waiting_count)
             gauges["lag"].add_metric(labels, owner.lag() or 0)
         yield timeouts
         yield from gauges.values()
@@ -227,6 +231,8 @@ def _add(sums: Counters, more: Counters) -> None:
     sums.redelivered += more.redelivered
     sums.refused_acknowledgements += more.refused_acknowledgements
     sums.lock_timeouts += more.lock_timeouts
+    sums.delayed += more.delayed
+    sums.given_back += more.given_back
     sums.released_by_session += more.released_by_session
     sums.failed_writes += more.failed_writes
     for kind, count in more.acknowledged.items():

@@ -92,7 +92,17 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
     known = [(where, seen) for where, seen in sorted(found.items()) if not isinstance(seen, BrokerError)]
     names = [_widest([group_id]), _widest(where.topic for where, _ in known), 10]
     head = ["GROUP", "TOPIC", "PARTITION"]
-    counts = ["IN-FLIGHT", "AVAILABLE", "DONE-AHEAD", "WINDOW", "OLDEST", "DELIVERIES"]
+    counts = [
+        "IN-FLIGHT",
+        "AVAILABLE",
+        "DONE-AHEAD",
+        "WAITING",
+        "NEXT-DUE",
+        "ARCHIVING",
+        "WINDOW",
+        "OLDEST",
+        "DELIVERIES",
+    ]
     rows = [
         (
             group_id,
@@ -100,13 +110,16 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
             seen.in_flight,
             seen.available,
             seen.done_ahead,
+            seen.waiting,
+            _MISSING if seen.next_due_ms is None else _seconds(seen.next_due_ms),
+            seen.archiving,
             f"{seen.window_used}/{seen.window_limit}",
             _MISSING if seen.oldest_age_ms is None else _seconds(seen.oldest_age_ms),
             ",".join(f"{count}x:{records}" for count, records in seen.delivery_counts.items()) or _MISSING,
         )
         for where, seen in known
     ]
-    text = _table([*names, 10, 10, 11, 11, 9], [*head, *counts], rows)
+    text = _table([*names, 10, 10, 11, 8, 9, 10, 11, 9], [*head, *counts], rows)
     held = [
         (group_id, *where, holder.member_id, holder.record_count,
          _seconds(holder.first_deadline_ms), _seconds(holder.last_deadline_ms))
@@ -230,6 +243,9 @@ def in_flight_json(seen: SharePartitionDescription) -> dict[str, Any]:
         "inFlight": seen.in_flight,
         "available": seen.available,
         "doneAhead": seen.done_ahead,
+        "waiting": seen.waiting,
+        "nextDueMs": seen.next_due_ms,
+        "archiving": seen.archiving,
         "used": seen.window_used,
         "limit": seen.window_limit,
         "oldestAgeMs": seen.oldest_age_ms,

@@ -107,6 +107,7 @@ class Holder(Message):
 class DescribedSharePartition(Message):
     __slots__ = (
         "acquired",
+        "archiving",
         "available",
         "delivery_counts",
         "done_ahead",
@@ -115,9 +116,11 @@ class DescribedSharePartition(Message):
         "error_message",
         "high_watermark",
         "holders",
+        "next_due_ms",
         "oldest_age_ms",
         "partition",
         "start_offset",
+        "waiting",
         "window_limit",
         "window_used",
     )
@@ -139,6 +142,9 @@ class DescribedSharePartition(Message):
         Field("oldest_age_ms", "int64", default=-1),
         Field("delivery_counts", DeliveryCount, array=True, default=()),
         Field("holders", Holder, array=True, default=()),
+        Field("waiting", "int64", tag=0, tagged=ALWAYS, default=0),
+        Field("next_due_ms", "int64", tag=1, tagged=ALWAYS, default=-1),
+        Field("archiving", "int64", tag=2, tagged=ALWAYS, default=0),
     )
 
     def __init__(
@@ -158,6 +164,9 @@ class DescribedSharePartition(Message):
         oldest_age_ms: int = -1,
         delivery_counts: Sequence[DeliveryCount] = (),
         holders: Sequence[Holder] = (),
+        waiting: int = 0,
+        next_due_ms: int = -1,
+        archiving: int = 0,
     ) -> None:
         self.partition = partition
         self.error_code = error_code
@@ -176,6 +185,11 @@ class DescribedSharePartition(Message):
         self.oldest_age_ms = oldest_age_ms
         self.delivery_counts = delivery_counts
         self.holders = holders
+        #: held back until a time, and how far that of the first is from now; -1 if none is
+        self.waiting = waiting
+        self.next_due_ms = next_due_ms
+        #: their dead letters are on the way
+        self.archiving = archiving
 
 
 class DescribeSharePartitionsResponseTopic(Message):

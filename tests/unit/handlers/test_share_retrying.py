@@ -21,6 +21,8 @@ from handlers.share_member import (
     skip_ms,
 )
 from handlers.test_dead_letters import PERSISTERS, a_group_with_dead_letters, letters
+from handlers.test_describe_share_partitions import described
+from handlers.test_share_metrics import told
 from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.config.group_config import check_group
 from leaselog.broker.share_due_times import DRIFT_MS
@@ -148,6 +150,7 @@ def test_what_waits_goes_on_waiting_after_a_restart(persister: str, tmp_path: Pa
 
     async def before() -> None:
         async with a_group(str(tmp_path), **settings) as group:
+            group.box.broker.share_metrics.watch(group.box.broker)
             await group.configure(**STEADY)
             await group.produce(3)
             member = group.member()
@@ -214,6 +217,26 @@ def test_neighbours_that_are_written_at_different_moments_wait_until_one_stored_
         ({"share.retry.backoff.ms": "70000"}, "share.retry.backoff.max.ms"),
     ],
 )
+def test_operators_see_what_waits_and_for_how_long() -> None:
+    async def main() -> None:
+        async with a_group() as group:
+            await group.configure(**STEADY)
+            await group.produce(3)
+            member = group.member()
+            await member.fetch()
+            await member.acknowledge({0: [(0, 1, [RELEASE]), (2, 2, [RELEASE], GIVEN_BACK)]})
+            seen = await described(group)
+            assert (seen.available, seen.waiting, seen.archiving) == (1, 2, 0)
+            assert seen.next_due_ms == pytest.approx(10_000, abs=2_000)
+            metrics = told(group)
+            assert metrics["delayed_records_total"] == 2
+            assert metrics["given_back_records_total"] == 1
+            group.box.broker.shares.forget(group.key().group_id)  # nobody is here: as stored
+            assert (await described(group)).waiting == 2
+
+    run(main())
+
+
 def test_values_that_make_no_sense_are_refused_by_name(values: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint) as refused:
         check_group(BrokerConfig.from_originals({}), values)

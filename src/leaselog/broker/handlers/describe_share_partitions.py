@@ -84,4 +84,7 @@ def _shown(index: int, found: Standing, now_ms: int) -> DescribedSharePartition:
             )
             for member, held in seen.holders.items()
         ],
+        waiting=seen.waiting,
+        next_due_ms=-1 if seen.next_due_ms is None else max(0, seen.next_due_ms - now_ms),
+        archiving=seen.archiving,
     )
