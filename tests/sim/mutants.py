@@ -19,10 +19,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Caught", "Mutant", "mutants", "try_mutant"]
+__all__ = ["CHECKOUT", "LOOSELY", "Caught", "Mutant", "mutants", "try_mutant"]
 
 HERE = Path(__file__).parent
 CHECKOUT = HERE.parents[1]
+#: of the lines around a change the nearest has to be what it was; a patch is not to break with what it is not about
+LOOSELY = ("-C1",)
 #: for all of a mutant's seeds
 PATIENCE_S = 900
 
@@ -62,7 +64,9 @@ def try_mutant(mutant: Mutant) -> Caught:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(CHECKOUT / "src", copy / "src", ignore=ignored)
         shutil.copytree(HERE, copy / "tests" / "sim", ignore=ignored)
-        subprocess.run(["git", "apply", str(mutant.patch)], cwd=copy, check=True, capture_output=True)
+        subprocess.run(
+            ["git", "apply", *LOOSELY, str(mutant.patch)], cwd=copy, check=True, capture_output=True
+        )
         played = subprocess.run(
             [sys.executable, "tests/sim/play.py", mutant.scenario, f"0-{mutant.seeds - 1}"],
             cwd=copy,

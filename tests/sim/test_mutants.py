@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from sim.mutants import CHECKOUT, Mutant, mutants, try_mutant
+from sim.mutants import CHECKOUT, LOOSELY, Mutant, mutants, try_mutant
 from sim.play import SCENARIOS
 
 
@@ -18,7 +18,7 @@ def test_there_are_enough_of_them_and_each_names_a_scenario_that_there_is() -> N
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)
 def test_a_bug_that_is_put_in_still_fits_what_it_is_put_into(mutant: Mutant) -> None:
     checked = subprocess.run(
-        ["git", "apply", "--check", str(mutant.patch)],
+        ["git", "apply", *LOOSELY, "--check", str(mutant.patch)],
         cwd=CHECKOUT,
         capture_output=True,
         text=True,

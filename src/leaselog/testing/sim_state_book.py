@@ -31,6 +31,11 @@ class _Rank(NamedTuple):
 
     delivery_count: int
     state: int
+    due_ms: int
+
+
+#: below all that is ever said
+NOTHING = _Rank(-1, 0, 0)
 
 
 @dataclass(slots=True)
@@ -124,7 +129,7 @@ class StateBook:
 
 def _too_little(asked: Asked, start: int, found: dict[int, _Rank]) -> Iterator[str]:
     for offset, rank in asked.answered.items():
-        if offset >= start and found.get(offset, _Rank(-1, 0)) < rank:
+        if offset >= start and found.get(offset, NOTHING) < rank:
             yield f"{offset} was answered as {rank} and is read as {found.get(offset)}"
 
 
@@ -136,6 +141,6 @@ def _too_much(page: _Page, found: dict[int, _Rank]) -> Iterator[str]:
 
 def _each(batches: Collection[StateBatch]) -> Iterator[tuple[int, _Rank]]:
     for batch in batches:
-        rank = _Rank(batch.delivery_count, batch.state)
+        rank = _Rank(*batch.rank)
         for offset in range(batch.start, batch.end):
             yield offset, rank
