@@ -161,6 +161,39 @@ def test_what_is_rejected_arrives_with_its_key_its_value_and_the_reason(
     assert odd == [Sent(b"p1", bytes(range(256)), why(src, group, 1, 0, 1, REJECTED), partition=1)]
 
 
+def test_a_reason_of_the_consumers_own_is_the_letters_message(
+    dead_broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    """Apache Kafka, which knows no such reason, writes the letter all the same."""
+    src, dead = fresh("src"), "dlq." + fresh("dead")
+    create_topic(dead_broker, src)
+    create_topic(dead_broker, dead, config=ALLOWED)
+    group = group_of(dead_broker, fresh("group"), dead)
+    produce(dead_broker, src, [Sent(b"k%d" % n, b"v") for n in range(3)])
+    config = {"bootstrap.servers": dead_broker.address, "group.id": group}
+    with ShareConsumer(config, share_acknowledgement_mode="explicit") as consumer:
+        consumer.subscribe([src])
+        seen = 0
+        for _ in range(int(WAIT_S)):
+            for record in consumer.poll(1):
+                seen += 1
+                if record.offset == 0:
+                    consumer.reject(record, reason="žádné zboží")
+                elif record.offset == 1:
+                    consumer.reject(record)
+                else:
+                    with consumer.processing(record, suppress=True):
+                        raise ValueError("no such item")
+            if seen == 3:
+                break
+    until_archived(dead_broker, group, {(src, 0): 0})
+    reasons = ["žádné zboží".encode(), REJECTED, b"ValueError: no such item"]
+    messages = [REJECTED] * 3 if is_kafka() else reasons
+    assert all_of(dead_broker, dead) == [
+        Sent(b"k%d" % n, b"v", why(src, group, 0, n, 1, message)) for n, message in enumerate(messages)
+    ]
+
+
 def test_what_is_out_of_deliveries_arrives_with_the_reason(
     dead_broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import NewPartitions
 
-from interop.broker_process import CHECKOUT, BrokerProcess
+from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
 from interop.confluent_io import Sent, admin_of, create_topic, numbered, produce
 from interop.test_share_librdkafka import SHORT_LOCKS, set_group
 from leaselog.client import (
@@ -38,6 +38,8 @@ ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_S = 60.0
 #: Locks that have to be renewed in time, on a machine that may be busy with other things.
 LOCK_S = 3.0
+#: of a release; longer than anything takes that does not wait
+DELAY_S = 4.0
 GUIDE = CHECKOUT / "docs" / "guides" / "share-consumer.md"
 
 
@@ -224,6 +226,44 @@ def test_closing_gives_back_at_once(broker, fresh, make) -> None:
     again = take(make(broker, group, topic), 9)
     assert [record.offset for record in again] == list(range(1, 10))
     assert {record.delivery_count for record in again} == {2}
+
+
+@pytest.mark.on_kafka
+def test_a_release_with_a_delay_waits_where_the_broker_knows_how(broker, fresh, make, caplog) -> None:
+    topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
+    produce(broker, topic, numbered(2))
+    consumer = make(broker, group, topic)
+    first, second = take(consumer, 2, None)
+    consumer.release(first, delay=DELAY_S)
+    consumer.accept(second)
+    released_s = time.monotonic()
+    assert list(consumer.commit_sync(WAIT_S).values()) == [None]
+    (again,) = take(consumer, 1)
+    has_waited = time.monotonic() - released_s >= DELAY_S
+    assert (again.offset, again.delivery_count) == (first.offset, 2)
+    assert has_waited != is_kafka()
+    assert caplog.text.count("is not leaselog's") == int(is_kafka())
+
+
+@pytest.mark.on_kafka
+def test_what_nobody_began_costs_no_delivery_where_the_broker_knows_how(broker, fresh, make) -> None:
+    topic, group = create_topic(broker, fresh("t")), set_group(broker, fresh("g"))
+    produce(broker, topic, numbered(3))
+    consumer = make(broker, group, topic)
+    first, second, third = take(consumer, 3, None)
+    consumer.give_back(first)
+    consumer.release(second)
+    consumer.accept(third)
+    assert list(consumer.commit_sync(WAIT_S).values()) == [None]
+    again = take(consumer, 2, None)
+    assert [(r.offset, r.delivery_count) for r in again] == [(0, 2 if is_kafka() else 1), (1, 2)]
+    if isinstance(consumer, InLoop):
+        consumer._crossing(lambda: consumer.processing(again[1]).__enter__())()
+    else:
+        consumer.processing(again[1]).__enter__()
+    consumer.close(WAIT_S)  # which has seen the second one begin, and not the first
+    counts = {r.offset: r.delivery_count for r in take(make(broker, group, topic), 2)}
+    assert counts == {0: 3 if is_kafka() else 1, 1: 3}
 
 
 @pytest.mark.on_kafka
