@@ -106,7 +106,7 @@ EXTENSIONS = (
     "  10000 of a partition (an int64) is the size of the log batches that were left out: what a planner of work wants",
     "  whose workers read the records themselves. Others skip tags they do not know.",
     "- ShareFetch and ShareAcknowledge, tags of a batch of acknowledgements: 10000 (an int64, ms) is how long its",
-    "  released records wait, 10001 (a string) why its rejected ones are, 10002 (a boolean) gives its released ones back.",
+    "  released records wait, 10001 (a string) why its rejected ones are, 10002 (a boolean) that nobody has begun.",
     "- Read- and WriteShareGroupState, and the records of `__share_group_state`: tag 10000 of a stretch (an int64, ms",
     "  since 1970) is the time before which its records are not delivered again.",
 )
