@@ -9,7 +9,7 @@ from broker_in_a_box import run
 from dead_letter_box import GROUP, NOW_MS, DeadLetterBox, Killed, a_letter, dead_letter_box
 from test_cli_share_groups import command
 
-from leaselog.admin.dead_letters import claim
+from leaselog.admin.dead_letters import claim, report
 from leaselog.cli.arguments import CommandFailed, UsageError
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record
@@ -69,6 +69,33 @@ def test_letters_are_shown_by_cause_with_a_sample(capsys: pytest.CaptureFixture[
         "  value    \\xff\\x00" + "x" * 92 + "…",
         "",
     ]
+
+
+def test_causes_without_end_are_counted_together(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each rejection may come with words of its own."""
+    monkeypatch.setattr(report, "MAX_CAUSES", 30)
+
+    async def main() -> None:
+        async with dead_letter_box() as box:
+            await box.topic(DEAD)
+            record = Record(b"k", b"v")
+            await box.append(
+                DEAD, [a_letter("orders", 0, n, record, cause=f"no {n % 40}\n") for n in range(80)]
+            )
+            assert await command(box.cluster(), "--inspect", *ON) == 0  # type: ignore[misc]
+            assert await command(box.cluster(), "--inspect", *ON, "--json") == 0  # type: ignore[misc]
+
+    run(main())
+    text, _, told = capsys.readouterr().out.partition("{")
+    lines = text.splitlines()
+    assert "LETTERS SETTLED" in lines[3]
+    assert lines[4].endswith("Z (other causes)")
+    assert lines[5].endswith("Z no 0\\n")
+    assert "and 11 causes more, which --json has" in lines
+    causes = json.loads("{" + told)["causes"]
+    assert [cause["letters"] for cause in causes] == [20] + [2] * 30
 
 
 def test_a_redrive_is_a_table_and_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -> None:

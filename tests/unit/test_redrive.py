@@ -13,10 +13,13 @@ from dead_letter_box import GROUP, NOW_MS, DeadLetterBox, Killed, a_letter, dead
 
 from leaselog.admin import AsyncAdmin, RedriveResult, RedriveStopped
 from leaselog.admin.dead_letters import claim, memory, redrive
+from leaselog.broker.group_records import decode_fact
+from leaselog.coordination.group_facts import OffsetCommitted
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record
 
 DEAD = "dlq.packing"
+A_YEAR_MS = 365 * 24 * 3_600_000
 
 
 @pytest.fixture(autouse=True)
@@ -255,6 +258,43 @@ def test_there_is_one_redrive_of_a_group_at_a_time() -> None:
                     await put_back(box, session_timeout_ms=100)
                 assert (await put_back(box, dry_run=True)).redriven == 24
             assert (await put_back(box)).redriven == 24
+
+    run(main())
+
+
+def test_of_two_that_begin_at_once_none_puts_back_what_the_other_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither saw the other when it looked. One may be stopped, or both: the next one does what is left."""
+
+    async def sees_nobody(_: claim.Claim) -> None:
+        pass
+
+    async def main() -> None:
+        async with dead_letter_box() as box:
+            await letters(box)
+            with monkeypatch.context() as patched:
+                patched.setattr(claim.Claim, "_wait_until_free", sees_nobody)
+                both = await asyncio.gather(*(put_back(box) for _ in range(3)), return_exceptions=True)
+            assert all(isinstance(one, RedriveResult | RedriveStopped) for one in both)
+            last = await put_back(box)
+            assert last.redriven + last.before == 24
+            assert Counter(put_back_in(await box.records("orders"))) == Counter(
+                f"{DEAD}-0@{offset}" for offset in (*range(12), *range(14, 26))
+            )
+
+    run(main())
+
+
+def test_what_was_put_back_is_remembered_for_as_long_as_the_group_is_there() -> None:
+    """Offsets of a group without members expire after a week, unless the client says otherwise."""
+
+    async def main() -> None:
+        async with dead_letter_box() as box:
+            await letters(box)
+            await put_back(box)
+            stored = [decode_fact(record) for record in await box.records("__consumer_offsets")]
+            kept = [fact.committed.expire_ms for fact in stored if isinstance(fact, OffsetCommitted)]
+            assert len(kept) >= 2
+            assert min(kept) > NOW_MS + 1_000 * A_YEAR_MS
 
     run(main())
 

@@ -34,6 +34,8 @@ GOES_WITH = {
 }
 #: of keys, values and headers, what is shown
 _SHOWN_CHARACTERS = 100
+#: the most frequent ones
+_SHOWN_CAUSES = 20
 _COLUMNS = ("letters", "redriven", "before", "skipped", "too_often", "refused", "gone", "remaining")
 
 
@@ -174,18 +176,21 @@ def report_text(report: DeadLetterReport) -> str:
     lines = [f"{head}, {report.settled} of them settled."]
     if not report.causes:
         return "\n".join(lines)
+    causes = report.causes[:_SHOWN_CAUSES]
     rows = [("LETTERS", "SETTLED", "FIRST", "LAST", "CAUSE")]
     rows += [
-        (str(one.letters), str(one.settled), _time(one.first_ms), _time(one.last_ms), one.cause)
-        for one in report.causes
+        (str(one.letters), str(one.settled), _time(one.first_ms), _time(one.last_ms), _one_line(one.cause))
+        for one in causes
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines.append("")
     lines += [
         " ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    for cause in report.causes:
-        lines += ["", cause.cause]
+    if len(report.causes) > len(causes):
+        lines += ["", f"and {len(report.causes) - len(causes)} causes more, which --json has"]
+    for cause in causes:
+        lines += ["", _one_line(cause.cause)]
         for sample in cause.samples:
             lines += _sample_lines(sample)
     return "\n".join(lines)
@@ -218,6 +223,10 @@ def _shown(data: bytes | None) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         text = repr(data[: _SHOWN_CHARACTERS + 1])[2:-1]
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
     text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[: _SHOWN_CHARACTERS + 1])
     return text if len(text) <= _SHOWN_CHARACTERS else text[:_SHOWN_CHARACTERS] + "…"
 

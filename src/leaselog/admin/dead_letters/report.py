@@ -9,7 +9,18 @@ from leaselog.admin.dead_letters.letter import Letter, own_headers
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record, RecordHeader
 
-__all__ = ["DeadLetterCause", "DeadLetterReport", "DeadLetterSample", "Findings"]
+__all__ = [
+    "MAX_CAUSES",
+    "OTHER_CAUSES",
+    "DeadLetterCause",
+    "DeadLetterReport",
+    "DeadLetterSample",
+    "Findings",
+]
+
+#: Whoever rejects may say why, and may say something else each time: what comes after so many is counted together.
+MAX_CAUSES = 1_000
+OTHER_CAUSES = "(other causes)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,8 @@ class Findings:
 
     def add(self, letter: Letter, *, is_settled: bool) -> None:
         """The samples are of those that are not settled, as long as there are some."""
-        pile = self._piles.setdefault(letter.cause, _Pile())
+        cause = letter.cause if letter.cause in self._piles or len(self._piles) < MAX_CAUSES else OTHER_CAUSES
+        pile = self._piles.setdefault(cause, _Pile())
         if not is_settled and pile.settled == pile.letters:
             pile.samples.clear()
         if len(pile.samples) < self._samples and not (is_settled and pile.settled < pile.letters):
