@@ -8,12 +8,13 @@ leaves goes to those after it; the first that has anything gets at least one bat
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from leaselog.broker.hosted import find_partition
 from leaselog.broker.share_partition_owner import Helping, SharePartitionOwner
+from leaselog.broker.waiting_room import FOR_ALL, Waking
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import AcquireMode, ShareSession, TopicIdPartition
 
@@ -115,21 +116,28 @@ class ShareFetching:
         )
 
     async def wait(self) -> None:
-        """Looks again whenever something happened, until it is enough or the time is up."""
-        if self._looked_at != self._broker.waiting_room.wake_count and self.try_now():
+        """Looks again whenever something happened, until it is enough or the time is up.
+
+        Those who wait for one owner look one after the other: the first mostly takes all there is.
+        """
+        room = self._broker.waiting_room
+        if self._looked_at != room.wake_count and self.try_now():
             return  # it happened between the first look, in the request's turn, and this one
         while True:
-            await self._broker.waiting_room.wait(self._keys(), max(self._left_ms(), 0) / 1000)
-            if self.try_now():
-                return
+            owners = [seat.owner for seat in self.seats if seat.owner is not None]
+            waking = await room.wait_in_turn(owners, max(self._left_ms(), 0) / 1000)
+            try:
+                if self.try_now():
+                    return
+            finally:
+                if waking > FOR_ALL:
+                    self._pass_on(waking)
 
-    def _keys(self) -> list[Hashable]:
-        """New records wake whoever waits for the partition, records given back whoever waits for its owner."""
-        keys: list[Hashable] = []
+    def _pass_on(self, waking: Waking) -> None:
+        """Whatever it has taken or not: what can still be had is for the next."""
         for seat in self.seats:
-            if seat.owner is not None:
-                keys += (seat.owner, seat.owner.partition)
-        return keys
+            if seat.owner is not None and seat.owner.can_give():
+                self._broker.waiting_room.pass_on(seat.owner, waking)
 
     def _left_ms(self) -> float:
         return self._deadline_ms - self._broker.monotonic_ms()

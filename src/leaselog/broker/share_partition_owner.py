@@ -155,6 +155,7 @@ class SharePartitionOwner:
 
     def load(self) -> None:
         """Reads the state; fetches that wait for this owner look again when it is there, or when it cannot be had."""
+        self._broker.waiting_room.follow(self.partition, self)  # new records
         read = self._broker.persister.read(ReadState(self.key, self.partition.leader_epoch))
         if read.done():
             self._loaded(read)
@@ -208,6 +209,7 @@ class SharePartitionOwner:
         if self.is_over:
             return
         self.is_over, self.failure = True, failure
+        self._broker.waiting_room.unfollow(self.partition, self)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -228,6 +230,7 @@ class SharePartitionOwner:
             self.end()
 
     def _wake(self) -> None:
+        """Everybody: what they wait for is not what it was. That there is something to have, one is told."""
         self._broker.waiting_room.wake(self)
 
     # -- what members ask -----------------------------------------------------------------------------------
@@ -354,7 +357,7 @@ class SharePartitionOwner:
                 case WriteDeadLetters():
                     self._send(effect)
                 case WakeFetchers():
-                    self._wake()
+                    self._broker.waiting_room.wake_first(self)
                 case _:
                     assert_never(effect)
         self._set_timer(machine)

@@ -4,6 +4,10 @@ One future a waiting request, one timer, no task of its own. Whoever makes somet
 every request parked under the key then looks again and, if it is not satisfied, comes back. Nothing is bounded
 here because the number of connections is: each can wait for one request only.
 
+Where the first who looks takes all there is, waking everybody is in vain for all but one: `wake_first(key)` wakes
+whoever has waited longest. Who was woken so must `pass_on` after its look what is left, or nobody would look at it; for
+whoever goes away between being woken and looking it is passed on here.
+
 Who looks in one turn of the loop and parks in a later one may miss what happened in between: `wake_count` says whether
 anything did.
 """
@@ -12,15 +16,28 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Iterable
+from typing import NewType
 
-__all__ = ["WaitingRoom"]
+__all__ = ["FOR_ALL", "TIME_IS_UP", "WaitingRoom", "Waking"]
+
+#: what ended a wait: it is for those who had parked before, and goes no further
+Waking = NewType("Waking", int)
+
+#: nothing woke it
+TIME_IS_UP = Waking(-1)
+#: everybody was woken: there is nobody to pass it on to, as parked requests are numbered from 1
+FOR_ALL = Waking(0)
 
 
 class WaitingRoom:
     def __init__(self) -> None:
-        #: every waiting future stands under all of its keys, and under no other; who came first is woken first
-        self._parked: dict[Hashable, dict[asyncio.Future[bool], None]] = {}
+        #: every waiting future stands under all of its keys, and under no other, with the number it parked as; who
+        #: came first is woken first
+        self._parked: dict[Hashable, dict[asyncio.Future[Waking], int]] = {}
         self._count = 0
+        self._last_number = 0
+        #: who has waited longest under the others is woken with everybody under the one
+        self._followers: dict[Hashable, dict[Hashable, None]] = {}
         #: how often anybody was woken, or would have been
         self.wake_count = 0
 
@@ -29,28 +46,67 @@ class WaitingRoom:
 
     async def wait(self, keys: Iterable[Hashable], timeout_s: float) -> bool:
         """True when a key was woken, False when the time ran out."""
+        return await self.wait_in_turn(keys, timeout_s) != TIME_IS_UP
+
+    async def wait_in_turn(self, keys: Iterable[Hashable], timeout_s: float) -> Waking:
+        """What woke it, to be passed on when it has looked; or that its time is up."""
         loop = asyncio.get_running_loop()
-        woken: asyncio.Future[bool] = loop.create_future()
+        woken: asyncio.Future[Waking] = loop.create_future()
         keys = tuple(keys)
+        self._last_number += 1
         for key in keys:
-            self._parked.setdefault(key, {})[woken] = None
-        timer = loop.call_later(timeout_s, _settle, woken, False)
+            self._parked.setdefault(key, {})[woken] = self._last_number
+        timer = loop.call_later(timeout_s, _settle, woken, TIME_IS_UP)
         self._count += 1
         try:
             return await woken
+        except asyncio.CancelledError:
+            if woken.done() and not woken.cancelled():
+                for key in keys:
+                    self.pass_on(key, woken.result())
+            raise
         finally:
             self._count -= 1
             timer.cancel()
-            for key in keys:
-                waiting = self._parked[key]
-                waiting.pop(woken, None)
-                if not waiting:
-                    del self._parked[key]
+            self._leave(keys, woken)
+
+    def _leave(self, keys: tuple[Hashable, ...], woken: asyncio.Future[Waking]) -> None:
+        for key in keys:
+            waiting = self._parked[key]
+            waiting.pop(woken, None)
+            if not waiting:
+                del self._parked[key]
 
     def wake(self, key: Hashable) -> None:
         self.wake_count += 1
         for woken in self._parked.get(key, ()):
-            _settle(woken, True)
+            _settle(woken, FOR_ALL)
+        for follower in self._followers.get(key, ()):
+            self.wake_first(follower)
+
+    def follow(self, key: Hashable, follower: Hashable) -> None:
+        """From now on `wake(key)` is `wake_first(follower)`, too."""
+        self._followers.setdefault(key, {})[follower] = None
+
+    def unfollow(self, key: Hashable, follower: Hashable) -> None:
+        followers = self._followers.get(key, {})
+        followers.pop(follower, None)
+        if not followers:
+            self._followers.pop(key, None)
+
+    def wake_first(self, key: Hashable) -> None:
+        """Only whoever has waited longest; the others if it passes that on."""
+        self.wake_count += 1
+        self.pass_on(key, Waking(self._last_number))
+
+    def pass_on(self, key: Hashable, waking: Waking) -> None:
+        """There is something left for the next of those who were waiting when it happened."""
+        for woken, number in self._parked.get(key, {}).items():
+            if number > waking:
+                return  # who came later has looked for itself, and so have all behind it
+            if not woken.done():
+                woken.set_result(waking)
+                return
 
     def wake_all(self) -> None:
         """Sends everybody home, as if each had been woken: the broker is stopping."""
@@ -58,6 +114,6 @@ class WaitingRoom:
             self.wake(key)
 
 
-def _settle(future: asyncio.Future[bool], outcome: bool) -> None:
+def _settle(future: asyncio.Future[Waking], waking: Waking) -> None:
     if not future.done():
-        future.set_result(outcome)
+        future.set_result(waking)

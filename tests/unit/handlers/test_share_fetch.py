@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Awaitable
+from contextlib import suppress
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -408,6 +410,75 @@ def test_room_in_a_full_window_wakes_a_waiting_fetch() -> None:
             assert not await settled(waiting)
             await a.acknowledge({0: [(0, 49, [ACCEPT])]})
             assert ranges(await waiting) == [(100, 149, 1)]
+
+    run(story())
+
+
+async def _members_that_wait(group: Group, names: str, **wish: int) -> dict[str, asyncio.Task[Any]]:
+    """Each has looked in vain, in this order."""
+    waiting = {}
+    for number, name in enumerate(names, start=2):
+        member = group.member(name, connection=number)
+        wish_of_one = {"max_records": 1, "share_acquire_mode": 1, "max_wait_ms": 60_000, **wish}
+        waiting[name] = asyncio.ensure_future(member.fetch(**wish_of_one))
+        assert not await settled(waiting[name])
+    return waiting
+
+
+def test_new_records_go_to_as_many_of_those_who_wait_as_they_are_enough_for() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            waiting = await _members_that_wait(group, "abc")
+            await group.produce(2)
+            assert ranges(await waiting["a"]) == [(0, 0, 1)]
+            assert ranges(await waiting["b"]) == [(1, 1, 1)]
+            assert not await settled(waiting["c"])
+            await group.produce(1)
+            assert ranges(await waiting["c"]) == [(2, 2, 1)]
+
+    run(story())
+
+
+def test_who_waits_for_more_than_there_is_keeps_nobody_from_the_rest() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            patient = await _members_that_wait(group, "a", min_bytes=100_000)
+            waiting = await _members_that_wait(group, "b")
+            await group.produce(1)
+            assert ranges(await waiting["b"]) == [(0, 0, 1)]
+            assert not await settled(patient["a"])
+            group.box.broker.waiting_room.wake_all()
+            patient["a"].cancel()
+
+    run(story())
+
+
+def test_whose_connection_is_lost_when_records_come_keeps_nobody_from_them() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            waiting = await _members_that_wait(group, "ab")
+            await group.produce(1)
+            waiting["a"].cancel()  # woken, and given up before it has looked
+            with suppress(asyncio.CancelledError):
+                await waiting["a"]
+            assert ranges(await waiting["b"]) in ([(0, 0, 1)], [(0, 0, 2)])
+
+    run(story())
+
+
+def test_each_group_has_one_who_is_woken_by_new_records() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            other = Group(group.box, group.topic_id, "h")
+            await other.begin()
+            ours = await _members_that_wait(group, "ab")
+            theirs = await _members_that_wait(other, "cd")
+            await group.produce(1)
+            assert ranges(await ours["a"]) == ranges(await theirs["c"]) == [(0, 0, 1)]
+            assert not await settled(ours["b"])
+            group.box.broker.waiting_room.wake_all()
+            for task in (ours["b"], theirs["d"]):
+                task.cancel()
 
     run(story())
 
