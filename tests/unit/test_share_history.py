@@ -271,3 +271,32 @@ def test_a_dead_letter_is_about_the_record_that_lies_there() -> None:
 def test_without_a_dead_letter_topic_nobody_asks_for_letters() -> None:
     events = [*stored(), delivered("a", 1), *acknowledged("a", "reject", 2)]
     assert broken(events, {0: 1}) == []
+
+
+def test_what_is_given_back_keeps_the_count_it_came_with() -> None:
+    first = [*stored(), delivered("a", 1, 2), *acknowledged("a", "give back", 2)]
+    assert broken([*first, delivered("b", 4, 2)]) == []
+    assert broken([*first, delivered("b", 4, 1)]) == ["forgotten"]
+    assert broken([*first, delivered("b", 4, 3), *acknowledged("b", "accept", 5)], {0: 1}) == []
+    assert broken(first, {0: 1}) == ["lost"]
+
+
+def test_a_released_record_does_not_come_before_it_may() -> None:
+    def early(*events: Event, clock_set_s: float = 0) -> list[str]:
+        rules = Rules(
+            3,
+            LOCK_S * 1000,
+            shortest_wait_ms=lambda count: 2_000 * count,
+            clock_set_ns=[int(clock_set_s * S)] if clock_set_s else [],
+        )
+        return [
+            violation.rule for violation in judge([*stored(), delivered("a", 1), *events], rules).violations
+        ]
+
+    released = acknowledged("a", "release", 2)
+    assert early(*released, delivered("b", 3.9, 2)) == ["early"]
+    assert early(*released, delivered("b", 4.1, 2)) == []
+    assert early(*released, delivered("b", 3.9, 2), clock_set_s=3) == []
+    assert early(*released, delivered("b", 3.9, 2), clock_set_s=1) == ["early"]
+    assert early(*acknowledged("a", "release", 2, ok=None), delivered("b", 3.9, 2)) == []
+    assert early(*acknowledged("a", "give back", 2), delivered("b", 2.6, 1)) == []

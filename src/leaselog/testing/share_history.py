@@ -32,7 +32,8 @@ __all__ = [
     "to_line",
 ]
 
-Kind = Literal["accept", "release", "reject"]
+#: a record given back was not begun with: a release that costs no delivery
+Kind = Literal["accept", "release", "reject", "give back"]
 
 
 class MalformedHistory(ValueError):

@@ -7,6 +7,7 @@ does an acknowledgement whose answer never came; so a history without violations
     invented      a record that was never sent, or not there, or two at one offset
     undone        delivered again although its acceptance or rejection had been answered
     forgotten     delivered with a count that a release, answered before, had already reached
+    early         delivered again before a record that was released may be
     over limit    delivered more often than the group allows, as the broker counts
     two holders   leased to two consumers at once
     stolen        acknowledged by one consumer, and taken for good, while another certainly had it
@@ -18,7 +19,7 @@ does an acknowledgement whose answer never came; so a history without violations
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, assert_never
@@ -39,6 +40,8 @@ from leaselog.testing.share_history import (
 __all__ = ["Place", "Rules", "Verdict", "Violation", "judge"]
 
 _NS_PER_MS = 1_000_000
+#: what leaves a record to be delivered again
+_RETURNS = ("release", "give back")
 #: clocks of whole milliseconds, on both sides
 _ROUNDING_MS = 2
 
@@ -55,6 +58,10 @@ class Rules:
     lock_duration_ms: int
     #: the longest, with what the broker may be late; None if nobody can say, as where leases are renewed
     longest_lock_ms: int | None = field(default=None, kw_only=True)
+    #: how long a record that was released after so many deliveries waits at least
+    shortest_wait_ms: Callable[[int], float] | None = field(default=None, kw_only=True)
+    #: when somebody set the broker's clock: a wait across that may be of any length
+    clock_set_ns: Sequence[int] = field(default=(), kw_only=True)
     #: by partition: the broker says that it is done with everything below. None if nobody asked
     through: Mapping[int, int] | None = None
     #: archived by the broker for being out of deliveries; a consumer that closes may never have seen the last one
@@ -124,6 +131,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_invented(history, place, story),
             *_undone(story),
             *_forgotten(story),
+            *_early(history, story, rules),
             *_over_limit(story, rules),
             *_two_holders(history, story, rules),
             *_stolen(history, story, rules),
@@ -197,7 +205,7 @@ def _invented(history: _History, place: Place, story: _Story) -> Found:
 
 def _undone(story: _Story) -> Found:
     for call in story.calls:
-        if call.ok and call.kind != "release":
+        if call.ok and call.kind not in _RETURNS:
             for delivery in story.deliveries:
                 if delivery.after_ns > call.answered_ns:
                     yield "undone", f"{call.kind} of {call.consumer} was answered, {delivery.consumer} got it"
@@ -205,12 +213,27 @@ def _undone(story: _Story) -> Found:
 
 def _forgotten(story: _Story) -> Found:
     for call in story.calls:
-        if not call.ok or call.kind != "release" or call.delivery is None:
+        if not call.ok or call.kind not in _RETURNS or call.delivery is None:
             continue
+        lowest = call.delivery.delivery_count + (call.kind == "release")
         for delivery in story.deliveries:
             is_later = delivery.after_ns > call.answered_ns
-            if is_later and delivery.delivery_count <= call.delivery.delivery_count:
-                yield "forgotten", f"released by {call.consumer} with count {call.delivery.delivery_count}"
+            if is_later and delivery.delivery_count < lowest:
+                yield "forgotten", f"{call.kind} of {call.consumer} with count {call.delivery.delivery_count}"
+
+
+def _early(history: _History, story: _Story, rules: Rules) -> Found:
+    if rules.shortest_wait_ms is None:
+        return
+    for call in story.calls:
+        if call.kind != "release" or call.delivery is None or not _was_in_time(history, call, rules):
+            continue
+        wait_ms = rules.shortest_wait_ms(call.delivery.delivery_count) - _ROUNDING_MS
+        for delivery in story.deliveries:
+            is_next = delivery.at_ns > call.at_ns
+            is_excused = any(call.at_ns <= at_ns <= delivery.at_ns for at_ns in rules.clock_set_ns)
+            if is_next and not is_excused and delivery.at_ns < call.at_ns + wait_ms * _NS_PER_MS:
+                yield "early", f"{call.consumer} released it, and it was to wait for {wait_ms} ms"
 
 
 def _over_limit(story: _Story, rules: Rules) -> Found:
@@ -250,7 +273,7 @@ def _overdue(place: Place, story: _Story, rules: Rules) -> Found:
         if not call.ok or call.delivery is None:
             continue
         ended_ns = call.delivery.at_ns + rules.longest_lock_ms * _NS_PER_MS
-        others = [other for other in story.calls if other is not call and other.kind != "release"]
+        others = [other for other in story.calls if other is not call and other.kind not in _RETURNS]
         if call.at_ns > ended_ns and not others:
             yield "overdue", f"{call.consumer} was told that its {call.kind} is done, and its lease was over"
 
@@ -285,7 +308,7 @@ def _lost(place: Place, story: _Story, rules: Rules) -> Found:
     if (
         not _is_over(place, story, rules)
         and not is_gone
-        and not any(call.kind != "release" for call in story.calls)
+        and not any(call.kind not in _RETURNS for call in story.calls)
     ):
         yield "lost", "nobody accepted or rejected it, and it had deliveries left"
 

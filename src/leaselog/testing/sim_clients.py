@@ -43,6 +43,7 @@ __all__ = ["Habits", "SimConsumer", "SimProducer"]
 _TYPES: dict[Kind, AcknowledgeType] = {
     "accept": AcknowledgeType.ACCEPT,
     "release": AcknowledgeType.RELEASE,
+    "give back": AcknowledgeType.RELEASE,
     "reject": AcknowledgeType.REJECT,
 }
 _KINDS: tuple[Kind, ...] = ("accept", "release", "reject")
@@ -128,6 +129,8 @@ class Habits:
     commits: tuple[int, int, int] = (60, 20, 20)
     max_poll_records: int = 10
     acquire_mode: str = "batch_optimized"
+    #: of what would be released
+    gives_back: float = 0.0
 
     @classmethod
     def by_chance(cls, chance: Random, **fixed: Any) -> Habits:
@@ -311,6 +314,10 @@ class SimConsumer:
     def _acknowledge(
         self, name: str, consumer: _Watched, record: ShareRecord[bytes, bytes], kind: Kind
     ) -> None:
+        if kind == "release" and self.habits.gives_back and self._chance.random() < self.habits.gives_back:
+            self._say(name, record, "give back")
+            consumer.give_back(record)
+            return
         self._say(name, record, kind)
         consumer.acknowledge(record, _TYPES[kind])
 

@@ -20,6 +20,7 @@ from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.topics import NewTopic
 from leaselog.client import BrokerError, ClientError, Cluster, Node
 from leaselog.model import ErrorCode, TopicPartition
+from leaselog.share import RetryBackoff
 from leaselog.testing.share_history import (
     Acknowledging,
     Answered,
@@ -124,6 +125,9 @@ class Stage:
         self.is_compacted = False
         #: by group: where its dead letters go
         self.dead_letter_topics: dict[str, str] = {}
+        #: by group: how long its records wait
+        self.backoffs: dict[str, RetryBackoff] = {}
+        self._clock_set_ns: list[int] = []
         world.on_broker = self.inspector.begin
         world.on_look = self.inspector.look
         world.on_death = self._died
@@ -172,6 +176,24 @@ class Stage:
         await self._create(NewTopic(name, partitions, configs=configs))
         wish = {"topic_name": name, "copy_record_enable": "true"}
         await self.set_group(group, **{f"errors_deadletterqueue_{k}": v for k, v in wish.items()})
+
+    async def have_waits(self, group: str, backoff: RetryBackoff) -> None:
+        """Whatever the group does not finish waits for its next delivery."""
+        self.backoffs[group] = backoff
+        await self.set_group(
+            group,
+            share_retry_backoff_ms=str(backoff.first_ms),
+            share_retry_backoff_multiplier=str(backoff.multiplier),
+            share_retry_backoff_max_ms=str(backoff.max_ms),
+            share_retry_backoff_jitter=str(backoff.jitter),
+            # a clock that was set back between two leaders makes them wait so long at most
+            share_release_delay_max_ms=str(backoff.max_ms),
+        )
+
+    def set_clock(self, by_ms: int) -> None:
+        """Somebody sets the broker's clock."""
+        self.world.clock_is_off_ms += by_ms
+        self._clock_set_ns.append(self.world.now_ns())
 
     async def administer(self, work: Callable[[AsyncAdmin], Awaitable[T]]) -> T:
         """What an administrator does, tried again while it may pass."""
@@ -337,12 +359,18 @@ class Stage:
             begins or {},
             letters,
             longest_lock_ms=LOCK_MS + OVERDUE_MS,
+            shortest_wait_ms=self._shortest_wait_ms(group),
+            clock_set_ns=self._clock_set_ns,
         )
         verdict = judge([*self.produced, *history], rules)
         self.seen += verdict.seen
         if verdict.violations:
             first = "; ".join(f"{v.rule} at {v.place}: {v.story}" for v in verdict.violations[:3])
             raise Impossible(f"{group}: {len(verdict.violations)} violations, {first}")
+
+    def _shortest_wait_ms(self, group: str) -> Callable[[int], float] | None:
+        backoff = self.backoffs.get(group)
+        return None if backoff is None else lambda delivery_count: backoff.pause_ms(delivery_count, 0.0)
 
     def _dead_letters(self, group: str) -> dict[Place, list[str]] | None:
         broker, name = self.world.broker, self.dead_letter_topics.get(group)
