@@ -100,7 +100,7 @@ def test_the_table_says_what_was_said(
 
     for offset in range(told.begun, told.start):
         stretch, word = by_offset[offset]
-        count, state = told.words.get(offset, (None, None))
+        count, state, _ = told.words.get(offset, (None, None, 0))
         if state in TERMINAL:
             assert (word, stretch.state, stretch.delivery_count) == (None, state, count)
         else:

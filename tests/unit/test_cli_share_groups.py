@@ -365,7 +365,7 @@ def test_the_verbose_view_shows_what_is_in_flight_or_that_it_cannot(
     run(main())
     out, err = capsys.readouterr()
     assert "IN-FLIGHT" in out.splitlines()[4]
-    assert out.splitlines()[5].split()[3:7] == ["0", "3", "0", "0/2000"]
+    assert out.splitlines()[5].split()[3:10] == ["0", "3", "0", "0", "-", "0", "0/2000"]
     (shown,), end = json.JSONDecoder().raw_decode(out[out.index("[\n") :])
     assert shown["offsets"][0]["window"]["available"] == 3
     assert "IN-FLIGHT" not in out[out.index("[\n") + end :]
