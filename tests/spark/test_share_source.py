@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import leaselog.spark
+from interop.broker_process import is_kafka
 from interop.confluent_io import wait_until
 from leaselog.spark.arrow_records import arrow_schema, spark_schema
 from spark.queries import QUERY_S, Queue
@@ -60,12 +61,13 @@ def test_a_topic_of_one_partition_is_drained_by_many_tasks_and_accepted(
     assert {"backlog": {made.topic: {"0": 300}}, "held": 300} in told
 
 
-def test_outcomes_of_foreach_batch_are_told_record_by_record_and_a_released_record_comes_again(
+def test_outcomes_of_foreach_batch_are_told_record_by_record_and_a_released_record_comes_when_it_is_due(
     spark: Any, queue: Callable[..., Queue]
 ) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
-    made, seen = queue(40, partitions=2), []
+    made, seen, begun_s = queue(40, partitions=2), [], {}
+    delay_s = 1.5
 
     def process(batch: Any) -> Any:
         number = F.col("value").cast("string").cast("int")
@@ -75,14 +77,19 @@ def test_outcomes_of_foreach_batch_are_told_record_by_record_and_a_released_reco
                 (number % 10 == 5) & (F.col("delivery_count") < 3), "release"
             ),
         )
-        seen.extend(batch.collect())
-        return batch.where("ack is not null")
+        rows = batch.collect()
+        seen.extend(rows)
+        begun_s.update({row.delivery_count: time.monotonic() for row in rows if int(row.value) == 5})
+        delay = F.lit(int(1000 * delay_s)).alias("delay_ms")
+        return batch.where("ack is not null").select("*", delay, F.lit("no good").alias("reason"))
 
     run = leaselog.spark.foreach_batch(process, group=made.group, location=str(made.home / "outcomes"))
     made.drain(made.read(spark, acknowledge="explicit").writeStream.foreachBatch(run))
     deliveries = Counter(int(row.value) for row in seen)
     assert deliveries == {number: 3 if number % 10 == 5 else 1 for number in range(40)}
     assert sorted(row.delivery_count for row in seen if int(row.value) == 5) == [1, 2, 3]
+    if not is_kafka():
+        assert min(begun_s[2] - begun_s[1], begun_s[3] - begun_s[2]) >= delay_s
     assert made.backlog() == 0
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from share_cluster_model import LOCK_MS, TOPIC, ModelCluster
+from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 
-from leaselog.client import AcknowledgeType, BrokerError, IllegalState, RequestTimedOut
+from leaselog.client import AcknowledgeType, BrokerError, IllegalState, Remark, RequestTimedOut
 from leaselog.client.share.acknowledgements import Commit
 from leaselog.client.share.config import ShareConsumerConfig
+from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.range_core import LentRanges, RangeCore
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 
@@ -36,6 +37,8 @@ class Player:
         for _ in range(20):
             steps = self.core.step(self.now_ms)
             for step in steps:
+                if isinstance(step, NodeAsk):
+                    self.core.met(step.node_id, knows_remarks=self.cluster.is_leaselogs)
                 self.core.heard(step, self.cluster.answer(step, self.now_ms), self.now_ms)
             if not steps:
                 return
@@ -150,3 +153,18 @@ def test_a_lease_that_may_not_be_renewed_and_has_run_out_is_not_settled() -> Non
     assert not lent.lease.is_renewable
     failed = player.settle(lent, ACCEPT, *range(5))
     assert isinstance(failed.results[lent.lease.where], RequestTimedOut)
+
+
+def test_what_is_added_to_an_outcome_arrives_with_its_record() -> None:
+    player = Player()
+    player.cluster.produce([b"v"] * 5)
+    (lent,) = player.acquire()
+    types = {0: int(ACCEPT), 1: int(RELEASE), 2: int(REJECT)}
+    remarks = {1: Remark(delay_ms=500), 2: Remark(reason="bad")}
+    player.core.settle(lent.lease, types, player.now_ms, 10_000, remarks)
+    player.play()
+    assert [record.acknowledged for record in player.cluster.logs[0][:3]] == [
+        [Arrived(ACCEPT)],
+        [Arrived(RELEASE, 500)],
+        [Arrived(REJECT, reason="bad")],
+    ]

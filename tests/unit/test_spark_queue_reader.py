@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from leaselog.client import AcknowledgeType, ConnectionLost
+from leaselog.client import AcknowledgeType, ConnectionLost, Remark
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import BEGINNING, Batch
 from leaselog.spark.ledger import Lent, Settlement
@@ -414,3 +414,17 @@ def test_draining_does_not_wait_for_ever_for_records_that_others_hold() -> None:
     queue.begin_draining()
     assert latest(queue, BEGIN) == BEGIN
     assert DRAIN_IDLE_S <= member.now_s < DRAIN_IDLE_S * 2
+
+
+def test_delays_and_reasons_are_told_with_the_outcomes() -> None:
+    member, box = FakeMember(), FakeBox()
+    queue = reader(member, box)
+    member.fetches = [[run(0, 4)]]
+    offset = latest(queue, BEGIN)
+    remarks = {Remark(delay_ms=500): (run(1, 2, 0),), Remark(reason="bad"): (run(2, 3, 0),)}
+    outcomes = runs_of([run(0, 1, ACCEPT), run(1, 2, RELEASE), run(2, 4, REJECT)])
+    box.reports.append(Report("report", 0, outcomes, remarks))
+    queue.over(offset)
+    told = {settlement.outcome: settlement.remarks[TopicPartition("t", 0)] for settlement in member.settled}
+    expected = {1: Remark(delay_ms=500), 2: Remark(reason="bad")}
+    assert told == {ACCEPT: expected, RELEASE: expected, REJECT: expected}  # the member takes what fits

@@ -41,6 +41,7 @@ from leaselog.client.share import (
     LentRanges,
     MetricName,
     RecordDeserializationError,
+    Remark,
     ShareConsumer,
     ShareConsumerConfig,
     ShareRecord,
@@ -50,6 +51,7 @@ from leaselog.client.share import (
     as_bytes,
     as_json,
     as_string,
+    reason_of,
 )
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology, parse_bootstrap
 
@@ -95,6 +97,7 @@ __all__ = [
     "Receipt",
     "RecordDeserializationError",
     "RecordMetadata",
+    "Remark",
     "RequestTimedOut",
     "Serializer",
     "Session",
@@ -120,4 +123,5 @@ __all__ = [
     "parse_bootstrap",
     "partition_for_key",
     "raise_for",
+    "reason_of",
 ]

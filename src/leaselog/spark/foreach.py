@@ -10,6 +10,7 @@ from leaselog.client import ConfigError
 from leaselog.spark.options import BoxOptions
 from leaselog.spark.outcome_box import OutcomeBox, live_boxes
 from leaselog.spark.outcomes import OUTCOME_COLUMNS, report_of
+from leaselog.spark.remarks import Remarks, remark_columns, remarks_of
 
 __all__ = ["foreach_batch"]
 
@@ -23,8 +24,9 @@ def foreach_batch(
 ) -> Callable[[Any, int], None]:
     """For ``writeStream.foreachBatch``: what ``process(df)`` returns tells what becomes of the batch's records.
 
-    It returns a DataFrame with the columns ``topic, partition, offset, ack``, or None to say nothing: what it does not
-    mention is treated as the source's option ``unmentioned`` has it. A ``process`` of two arguments gets the number of
+    It returns a DataFrame with the columns ``topic, partition, offset, ack``, and ``delay_ms`` and ``reason`` if it has
+    more to say, or None to say nothing: what it does not mention is treated as the source's option ``unmentioned`` has
+    it. A ``process`` of two arguments gets the number of
     the batch as well, by which a sink can tell that it has seen a batch before. If it raises, the query fails, and the
     records go back to the group. With several queries on one driver, say which ``group`` and ``channel`` (the source's
     ``outcomesChannel``) it is for; ``location`` is the source's ``outcomesLocation``.
@@ -34,8 +36,14 @@ def foreach_batch(
 
     def run(batch: Any, batch_id: int) -> None:
         answer = process(*((batch, batch_id) if wants_number else (batch,)))
-        outcomes = report_of(()) if answer is None else report_of(answer.select(*OUTCOME_COLUMNS).collect())
-        OutcomeBox(_box(group, channel, location)).drop(batch_id, outcomes)
+        rows: list[Any] = []
+        remarks: Remarks = {}
+        if answer is not None:
+            columns = remark_columns(answer.columns)
+            rows = answer.select(*(columns or OUTCOME_COLUMNS)).collect()
+            remarks = remarks_of(columns, rows) if columns else {}
+        outcomes = report_of(tuple(row)[: len(OUTCOME_COLUMNS)] for row in rows)
+        OutcomeBox(_box(group, channel, location)).drop(batch_id, outcomes, remarks)
 
     return run
 

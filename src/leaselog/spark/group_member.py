@@ -19,6 +19,7 @@ from leaselog.client import (
     Cluster,
     Lease,
     LentRanges,
+    Remark,
     list_offsets,
 )
 from leaselog.client.loop_thread import LoopThread
@@ -26,6 +27,7 @@ from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.ledger import Lent, Settlement
 from leaselog.spark.options import SourceOptions
 from leaselog.spark.queue_reader import Acquisition, Progress, Settled
+from leaselog.spark.remarks import fits
 from leaselog.spark.runs import Run, runs_of
 from leaselog.spark.state_epochs import state_epochs
 
@@ -69,14 +71,15 @@ class GroupMember:
 
     def settle(self, settlements: Sequence[Settlement[Any]]) -> list[Settled]:
         """What became of each. What one lease has is told in one piece."""
-        by_lease = dict[Lease, dict[int, int]]()
+        by_lease, remarks = dict[Lease, dict[int, int]](), dict[Lease, dict[int, Remark]]()
         for settlement in settlements:
             types = by_lease.setdefault(settlement.lease, {})
             for run in settlement.ranges:
                 types.update(dict.fromkeys(range(run.start, run.end), int(settlement.outcome)))
+            remarks.setdefault(settlement.lease, {}).update(_remarks(settlement))
         consumer = self._consumer
         assert consumer is not None, "what is held was acquired"
-        results = dict(self._thread.run(consumer.settle(by_lease.items(), SETTLE_TIMEOUT_S)))
+        results = dict(self._thread.run(consumer.settle(by_lease.items(), SETTLE_TIMEOUT_S, remarks)))
         return [Settled(results[s.lease], _ran_out(s.lease, results[s.lease])) for s in settlements]
 
     def has_ended(self, lease: Lease) -> bool:
@@ -137,6 +140,16 @@ class GroupMember:
             await self._consumer.close(CLOSE_TIMEOUT_S)
         if self._cluster is not None:
             await self._cluster.close()
+
+
+def _remarks(settlement: Settlement[Any]) -> dict[int, Remark]:
+    return {
+        offset: remark
+        for run in settlement.ranges
+        if (at := settlement.remarks.get(TopicPartition(run.topic, run.partition)))
+        for offset in range(run.start, run.end)
+        if (remark := at.get(offset)) is not None and fits(remark, settlement.outcome)
+    }
 
 
 def _ran_out(lease: Lease, error: ClientError | None) -> bool:

@@ -15,12 +15,13 @@ to dispel the doubt.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from leaselog.client import AcknowledgeType
 from leaselog.model import TopicPartition
 from leaselog.spark.outcomes import Decision
+from leaselog.spark.remarks import Placed
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, subtract
 
 __all__ = ["Ledger", "Lent", "Settlement"]
@@ -51,6 +52,8 @@ class Settlement(Generic[L]):
     lease: L
     ranges: Runs
     outcome: AcknowledgeType
+    #: of some records, what was added to the outcome
+    remarks: Placed = field(default_factory=dict)
 
 
 class Ledger(Generic[L]):

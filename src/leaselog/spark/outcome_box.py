@@ -15,14 +15,16 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
 from leaselog.client import ConfigError
+from leaselog.spark import remarks as added
 from leaselog.spark import runs
 from leaselog.spark.options import BoxOptions
+from leaselog.spark.remarks import Remarks
 from leaselog.spark.runs import Runs
 
 __all__ = ["BoxInUse", "OutcomeBox", "Report", "live_boxes"]
@@ -44,6 +46,7 @@ class Report:
     #: Spark's number of the batch, which is not the source's
     batch_id: int
     outcomes: Runs
+    remarks: Remarks = field(default_factory=dict)
 
 
 class OutcomeBox:
@@ -71,11 +74,14 @@ class OutcomeBox:
             _write_whole(self.folder / _ABOUT, about)
             yield
 
-    def drop(self, batch_id: int, outcomes: Runs) -> None:
+    def drop(self, batch_id: int, outcomes: Runs, remarks: Remarks | None = None) -> None:
         """Safe on disk, and visible as a whole, when this returns."""
         self._make()
         name = f"{_REPORT}{time.time_ns():020d}-{batch_id}-{uuid4().hex}.json"
-        _write_whole(self.folder / name, {"batch": batch_id, "outcomes": runs.to_json(outcomes)})
+        content: dict[str, object] = {"batch": batch_id, "outcomes": runs.to_json(outcomes)}
+        if remarks:
+            content["remarks"] = added.to_json(remarks)
+        _write_whole(self.folder / name, content)
 
     def read(self) -> list[Report]:
         """All reports, the oldest first."""
@@ -98,7 +104,8 @@ class OutcomeBox:
 
 def _report(path: Path) -> Report:
     content = json.loads(path.read_text())
-    return Report(path.name, content["batch"], runs.from_json(content["outcomes"]))
+    remarks = added.from_json(content.get("remarks", ()))
+    return Report(path.name, content["batch"], runs.from_json(content["outcomes"]), remarks)
 
 
 def live_boxes(location: str | None = None) -> list[BoxOptions]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from leaselog.client import AcknowledgeType, ClientError
@@ -25,6 +25,7 @@ from leaselog.spark.ledger import Ledger, Lent, Settlement
 from leaselog.spark.options import Acknowledge, SourceOptions
 from leaselog.spark.outcome_box import Report
 from leaselog.spark.outcomes import Decision, decide, newest
+from leaselog.spark.remarks import Placed, placed
 from leaselog.spark.room import FETCH_MAX_BYTES, FETCH_MAX_RECORDS, Room
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, split, subtract
 
@@ -116,6 +117,8 @@ class QueueReader:
         #: of the present run until all is drained: what counts, and what came later and stays out
         self._target: Runs | None = None
         self._used_reports: list[Report] = []
+        #: what they add to outcomes
+        self._remarks: Placed = {}
         self._has_joined = False
         #: of the group's state, since this process is a member: it cannot change before it leaves
         self._epochs = dict[TopicPartition, int]()
@@ -191,6 +194,7 @@ class QueueReader:
         # Kept until the batch after this one is over: who comes back after a crash has to know once more.
         self._box.discard(self._used_reports)
         self._used_reports = fresh
+        self._remarks = placed(report.remarks for report in fresh)
         outcomes = newest((report.batch_id, report.outcomes) for report in fresh)
         return decide(batch.ranges, outcomes, self._options.unmentioned)
 
@@ -211,6 +215,8 @@ class QueueReader:
     def _settle(self, settlements: Sequence[Settlement[Any]]) -> None:
         if not settlements:
             return
+        if self._remarks:
+            settlements = [replace(settlement, remarks=self._remarks) for settlement in settlements]
         failed: list[tuple[Settlement[Any], Settled]] = []
         for settlement, settled in zip(settlements, self._member.settle(settlements), strict=True):
             if settled.error is None:

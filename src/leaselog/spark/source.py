@@ -39,6 +39,7 @@ from leaselog.spark.outcome_box import OutcomeBox
 from leaselog.spark.outcomes import OUTCOME_COLUMNS, merged, report_of
 from leaselog.spark.queue_reader import QueueReader
 from leaselog.spark.range_reader import RangeReader, read_ranges
+from leaselog.spark.remarks import Remarks, joined, remark_columns, remarks_of
 from leaselog.spark.room import Room
 from leaselog.spark.runs import Runs
 
@@ -71,7 +72,7 @@ class KafkaShareDataSource(DataSource):
             raise ConfigError(
                 f"kafka-share takes the columns {', '.join(OUTCOME_COLUMNS)}; not there: {missing}"
             )
-        return _OutcomeWriter(BoxOptions.of(self._given))
+        return _OutcomeWriter(BoxOptions.of(self._given), remark_columns(schema.fieldNames()))
 
 
 class _Ranges(InputPartition):
@@ -160,22 +161,30 @@ class _Outcomes(WriterCommitMessage):
     """What one task's rows say."""
 
     outcomes: Runs
+    remarks: Remarks
 
 
 class _OutcomeWriter(DataSourceStreamArrowWriter):
-    def __init__(self, options: BoxOptions) -> None:
+    def __init__(self, options: BoxOptions, remark_columns: tuple[str, ...]) -> None:
         self._options = options
+        self._remark_columns = remark_columns
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        reports = [
-            report_of(zip(*(batch.column(name).to_pylist() for name in OUTCOME_COLUMNS), strict=True))
-            for batch in iterator
-        ]
-        return _Outcomes(merged(reports))
+        reports, remarks = list[Runs](), list[Remarks]()
+        for batch in iterator:
+            reports.append(report_of(_rows(batch, OUTCOME_COLUMNS)))
+            if self._remark_columns:
+                remarks.append(remarks_of(self._remark_columns, _rows(batch, self._remark_columns)))
+        return _Outcomes(merged(reports), joined(remarks))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
-        outcomes = merged(message.outcomes for message in messages if message is not None)
-        OutcomeBox(self._options).drop(batchId, outcomes)
+        told = [message for message in messages if message is not None]
+        outcomes = merged(message.outcomes for message in told)
+        OutcomeBox(self._options).drop(batchId, outcomes, joined(message.remarks for message in told))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Nothing was said; the query ends, and its source gives back what it holds."""
+
+
+def _rows(batch: pa.RecordBatch, columns: Sequence[str]) -> Iterator[tuple[Any, ...]]:
+    return zip(*(batch.column(name).to_pylist() for name in columns), strict=True)

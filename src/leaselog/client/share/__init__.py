@@ -16,6 +16,7 @@ from leaselog.client.share.metrics import MetricName
 from leaselog.client.share.range_consumer import AsyncRangeConsumer
 from leaselog.client.share.range_core import LentRanges
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark, reason_of
 
 __all__ = [
     "AcknowledgeType",
@@ -30,6 +31,7 @@ __all__ = [
     "LentRanges",
     "MetricName",
     "RecordDeserializationError",
+    "Remark",
     "ShareConsumer",
     "ShareConsumerConfig",
     "ShareRecord",
@@ -39,4 +41,5 @@ __all__ = [
     "as_bytes",
     "as_json",
     "as_string",
+    "reason_of",
 ]

@@ -9,6 +9,7 @@ from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_core import LentRanges, RangeCore, has_ended
+from leaselog.client.share.remarks import Remark
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_uuid
 
@@ -65,13 +66,21 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
         return has_ended(lease, _now_ms())
 
     async def settle(
-        self, outcomes: Iterable[tuple[Lease, Mapping[int, int]]], timeout: float
+        self,
+        outcomes: Iterable[tuple[Lease, Mapping[int, int]]],
+        timeout: float,
+        remarks: Mapping[Lease, Mapping[int, Remark]] | None = None,
     ) -> list[tuple[Lease, ClientError | None]]:
-        """Acknowledge offsets of leases with these types. Of each lease None, or why the broker may not know it."""
+        """Acknowledge offsets of leases with these types. Of each lease None, or why the broker may not know it.
+
+        ``remarks`` add to some of the types what a broker that is leaselog's understands.
+        """
         with self._in_use("settle"):
             timeout_ms = int(timeout * 1000)
+            added = remarks or {}
             sent = [
-                (lease, self._ranges.settle(lease, types, _now_ms(), timeout_ms)) for lease, types in outcomes
+                (lease, self._ranges.settle(lease, types, _now_ms(), timeout_ms, added.get(lease)))
+                for lease, types in outcomes
             ]
             self.pump()
             deadline = monotonic_s() + timeout

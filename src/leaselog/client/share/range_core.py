@@ -19,6 +19,7 @@ from leaselog.client.share.core import ShareCore
 from leaselog.client.share.errors import IllegalState
 from leaselog.client.share.holdings import Holdings
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.remarks import Remark
 
 __all__ = ["LentRanges", "RangeCore"]
 
@@ -104,11 +105,26 @@ class RangeCore(ShareCore):
             taken.append(LentRanges(lease, acquired.ranges(), acquired.bytes))
         return taken
 
-    def settle(self, lease: Lease, types: Mapping[int, int], now_ms: int, timeout_ms: int) -> Commit:
+    def settle(
+        self,
+        lease: Lease,
+        types: Mapping[int, int],
+        now_ms: int,
+        timeout_ms: int,
+        remarks: Mapping[int, Remark] | None = None,
+    ) -> Commit:
         """Acknowledge some offsets of a lease, at once. The commit is done when it is known what came of it."""
         self._held.settle(lease, types)
         commit = Commit()
-        bundle = Bundle(lease, dict(types), now_ms + timeout_ms, commit, is_urgent=True, is_visible=False)
+        bundle = Bundle(
+            lease,
+            dict(types),
+            now_ms + timeout_ms,
+            commit,
+            is_urgent=True,
+            is_visible=False,
+            remarks=remarks or {},
+        )
         commit.waiting.add(bundle)
         if lease.life.ended is not None:
             self._settle(bundle, lease.life.ended, now_ms)
