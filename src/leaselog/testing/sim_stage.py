@@ -18,9 +18,11 @@ from leaselog.admin.configs import Resource, ResourceType
 from leaselog.admin.outcome import SomeFailed
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.topics import NewTopic
+from leaselog.broker.partition import Partition
+from leaselog.broker.persister_colocated import ColocatedPersister
 from leaselog.client import BrokerError, ClientError, Cluster, Node
 from leaselog.model import ErrorCode, TopicPartition
-from leaselog.share import RetryBackoff
+from leaselog.share import RecordState, RetryBackoff, SharePartition
 from leaselog.testing.share_history import (
     Acknowledging,
     Answered,
@@ -317,7 +319,8 @@ class Stage:
         assert broker is not None
         for owner in broker.shares.owners():
             if (owner.key.group_id, owner.partition.name) == (group, at) and owner.machine is not None:
-                return owner.lag()
+                is_colocated = isinstance(broker.persister, ColocatedPersister)
+                return _unfinished(owner.partition, owner.machine) if is_colocated else owner.lag()
         return told.lag if isinstance(told, ShareOffset) else None
 
     def _judge(self) -> None:
@@ -396,6 +399,17 @@ class Stage:
         return Report(
             digest.hexdigest()[:16], world.now_s - 1_000, world.loop.steps, count, world.lives, self.seen
         )
+
+
+def _unfinished(partition: Partition, machine: SharePartition) -> int:
+    """Records left to do, where the log also holds the state: acknowledging that is one more record of it, for ever."""
+    finished = {
+        offset
+        for start, end, cell in machine.runs()
+        if cell.state in (RecordState.ACKNOWLEDGED, RecordState.ARCHIVED)
+        for offset in range(start, end)
+    }
+    return sum(offset >= machine.start and offset not in finished for offset, _ in records_of(partition))
 
 
 def _with_beginnings(history: list[Event]) -> list[Event]:

@@ -1,0 +1,38 @@
+"""Share state in the log of the partition it is about (`leaselog.ColocatedPersister`), while brokers and members die.
+
+Small, since it never rests: what the state's records lie at is lent as a gap, and finishing that is one more of them.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+from leaselog.testing import sim_stage
+from leaselog.testing.sim_stage import Stage
+
+__all__ = ["play", "settings"]
+
+
+def settings(chance: Random) -> dict[str, str]:
+    return {
+        **sim_stage.settings(chance),
+        "group.share.persister.class.name": "leaselog.ColocatedPersister",
+    }
+
+
+async def play(stage: Stage) -> None:
+    world, chance = stage.world, stage.world.chance
+    world.slowest_sync_s = chance.choice((0.1, 1.0))
+    await stage.open(**chance.choice(({}, {"segment_ms": "500"})))
+    stage.add_producers(1, chance.randint(10, 30))
+    stage.add_consumers(chance.randint(1, 2))
+    for _ in range(chance.randint(1, 4)):
+        await world.sleep(0.05, 2.0)
+        if chance.random() < 0.7:
+            await world.restart(gently=0.3)
+        else:
+            consumer = chance.choice(stage.consumers)
+            if not consumer.is_done:
+                consumer.kill()
+            consumer.start_again()
+    await stage.finish()
