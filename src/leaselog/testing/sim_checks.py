@@ -15,6 +15,7 @@ from typing import Any
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_reading import MAX_KEPT_BYTES
 from leaselog.coordination.cluster_names import is_internal
 from leaselog.coordination.share_state_commands import DeleteState, InitializeState, ReadState, WriteState
 from leaselog.coordination.share_state_facts import SharePartitionKey
@@ -138,6 +139,14 @@ class Inspector:
                 raise Impossible(f"{where}: {broken}") from broken
             self._look_at_start(where, machine)
             self._look_at_window(where, machine, int(broker.monotonic_ms()))
+            if len(owner._reports) > machine.writes_in_flight:
+                raise Impossible(f"{where}: {len(owner._reports)} wait for {machine.writes_in_flight} writes")
+            kept = owner._reader._kept
+            if kept is not None and len(kept.data) > MAX_KEPT_BYTES:
+                raise Impossible(f"{where}: {len(kept.data)} bytes are kept")
+        sessions, most = len(broker.shares.sessions), broker.config.group_share_max_share_sessions
+        if sessions > most:
+            raise Impossible(f"{sessions} share sessions, {most} are allowed")
         waiting, connections = len(broker.waiting_room), broker.connection_count()
         if waiting > connections + LEAVING:
             raise Impossible(f"{waiting} requests wait for {connections} connections")
