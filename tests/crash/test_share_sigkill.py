@@ -195,7 +195,7 @@ def out_of_deliveries(broker: BrokerProcess, group: str) -> set[Place]:
     """Nothing is pruned in the time that this test takes, so the state topic still tells of all of them."""
     found: set[Place] = set()
     for fact in share_facts(broker, group):
-        for low, high, kind, count in () if isinstance(fact, ShareDropped) else fact.batches:
+        for low, high, kind, count, _ in () if isinstance(fact, ShareDropped) else fact.batches:
             assert count <= LIMIT, f"{low} to {high} was delivered {count} times"
             if (kind, count) == (ARCHIVED, LIMIT):
                 found.update(Place(fact.key.partition, offset) for offset in range(low, high))

@@ -114,7 +114,7 @@ def _after(state: Stored, fact: ShareFact) -> Stored:
     assert not isinstance(fact, ShareDropped)
     start = state.start if fact.start_offset == NOT_SAID else fact.start_offset
     records = dict(state.records)
-    for low, high, kind, count in fact.batches:
+    for low, high, kind, count, _ in fact.batches:
         for offset in range(low, high):
             # what was delivered more often is newer; of the same delivery, what is further along
             records[offset] = max(

@@ -206,17 +206,6 @@ def test_neighbours_that_are_written_at_different_moments_wait_until_one_stored_
     run(main())
 
 
-@pytest.mark.parametrize(
-    ("values", "complaint"),
-    [
-        ({"share.retry.backoff.ms": "-1"}, "at least 0"),
-        ({"share.retry.backoff.multiplier": "0.5"}, "at least 1"),
-        ({"share.retry.backoff.multiplier": "NaN"}, "Not a number"),
-        ({"share.retry.backoff.jitter": "1.1"}, "no more than 1"),
-        ({"share.release.delay.max.ms": "604800001"}, "no more than 604800000"),
-        ({"share.retry.backoff.ms": "70000"}, "share.retry.backoff.max.ms"),
-    ],
-)
 def test_operators_see_what_waits_and_for_how_long() -> None:
     async def main() -> None:
         async with a_group() as group:
@@ -228,6 +217,7 @@ def test_operators_see_what_waits_and_for_how_long() -> None:
             seen = await described(group)
             assert (seen.available, seen.waiting, seen.archiving) == (1, 2, 0)
             assert seen.next_due_ms == pytest.approx(10_000, abs=2_000)
+            group.box.broker.share_metrics.watch(group.box.broker)
             metrics = told(group)
             assert metrics["delayed_records_total"] == 2
             assert metrics["given_back_records_total"] == 1
@@ -237,6 +227,17 @@ def test_operators_see_what_waits_and_for_how_long() -> None:
     run(main())
 
 
+@pytest.mark.parametrize(
+    ("values", "complaint"),
+    [
+        ({"share.retry.backoff.ms": "-1"}, "at least 0"),
+        ({"share.retry.backoff.multiplier": "0.5"}, "at least 1"),
+        ({"share.retry.backoff.multiplier": "NaN"}, "Not a number"),
+        ({"share.retry.backoff.jitter": "1.1"}, "no more than 1"),
+        ({"share.release.delay.max.ms": "604800001"}, "no more than 604800000"),
+        ({"share.retry.backoff.ms": "70000"}, "share.retry.backoff.max.ms"),
+    ],
+)
 def test_values_that_make_no_sense_are_refused_by_name(values: dict[str, str], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint) as refused:
         check_group(BrokerConfig.from_originals({}), values)
