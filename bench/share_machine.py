@@ -19,6 +19,7 @@ from time import process_time
 from leaselog.cli.serve import quiet_collector
 from leaselog.model import MemberId, Span
 from leaselog.share import (
+    NO_ROLL,
     Acknowledge,
     Acknowledged,
     AcknowledgementBatch,
@@ -72,12 +73,17 @@ def alternating(records: int) -> SharePartition:
     for start in range(0, records, 10_000):
         end = min(records, start + 10_000)
         types = [2 if offset % 2 else 4 for offset in range(start, end)]
-        answer = partition.handle(Acknowledge(A, (AcknowledgementBatch(start, end, types),)), 0).answer
-        assert isinstance(answer, Acknowledged)
-        assert answer.token is not None
-        partition.handle(Persisted(answer.token, ok=True), 0)
+        settle(partition, Acknowledge(A, (AcknowledgementBatch(start, end, types),)), 0)
     assert partition.run_count == records
     return partition
+
+
+def settle(partition: SharePartition, command: Acknowledge, now_ms: int, roll: float = NO_ROLL) -> None:
+    """Acknowledge, and have it written."""
+    answer = partition.handle(command, now_ms, roll).answer
+    assert isinstance(answer, Acknowledged)
+    assert answer.token is not None
+    partition.handle(Persisted(answer.token, ok=True), now_ms)
 
 
 def acquire(partition: SharePartition, timing: Timing, requests: int, now_ms: int) -> list[int]:
@@ -102,10 +108,7 @@ def accept(partition: SharePartition, timing: Timing, offsets: list[int], now_ms
         some = offsets[at : at + REQUEST]
         command = Acknowledge(B, tuple(AcknowledgementBatch(o, o + 1, (1,)) for o in some))
         began = process_time()
-        answer = partition.handle(command, now_ms).answer
-        assert isinstance(answer, Acknowledged)
-        assert answer.token is not None
-        partition.handle(Persisted(answer.token, ok=True), now_ms)
+        settle(partition, command, now_ms)
         timing.add(process_time() - began, len(some))
 
 

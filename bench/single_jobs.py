@@ -48,10 +48,18 @@ def topic_of_jobs(stage: Stage) -> tuple[str, int]:
 
 
 def do_jobs(
-    stage: Stage, topic: str, count: int, consumers: int, *, work_us: int = 0, release_every: int = 0
+    stage: Stage,
+    topic: str,
+    count: int,
+    consumers: int,
+    *,
+    work_us: int = 0,
+    release_every: int = 0,
+    retry_backoff_ms: int = 0,
 ) -> Jobs:
     """By a group of its own, from the first record; the broker's processor is that of the seconds that count."""
-    group = stage.group(topic)
+    pause = {"share_retry_backoff_ms": str(retry_backoff_ms)} if retry_backoff_ms else {}
+    group = stage.group(topic, 1, **pause)
     warm_s, seconds = stage.size(FULL, QUICK)
     args = (stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every)
     with stage.java.running("bench.Jobs", *args) as said:

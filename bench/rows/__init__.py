@@ -12,6 +12,7 @@ from bench.rows import (
     produce,
     rejects,
     restart,
+    retries,
     scaling,
     share_consume,
     start,
@@ -20,6 +21,6 @@ from bench.rows import (
 __all__ = ["ROWS"]
 
 ROWS: tuple[Row, ...] = (
-    start.ROW, first_record.ROW, produce.ROW, share_consume.ROW, job_queue.ROW, rejects.ROW, latency.ROW,
+    start.ROW, first_record.ROW, produce.ROW, share_consume.ROW, job_queue.ROW, rejects.ROW, retries.ROW, latency.ROW,
     scaling.ROW, in_flight.ROW, in_flight.MILLION, restart.ROW, fetch.ROW,
 )  # fmt: skip
