@@ -16,6 +16,8 @@ from leaselog.testing.share_history import (
     Event,
     Kind,
     MalformedHistory,
+    Paused,
+    Resuming,
     Sent,
     Stored,
     read_lines,
@@ -156,6 +158,15 @@ def test_nobody_finishes_what_was_not_his_any_more() -> None:
     assert judge(passed, rules).violations == (), "what the start has passed may be acknowledged by anybody"
     unknown = Rules(3, LOCK_S * 1000, {0: 1})
     assert judge(late, unknown).violations == ()
+
+
+def test_a_paused_group_gets_nothing_that_was_not_on_its_way() -> None:
+    paused: list[Event] = [*stored(), Paused(2 * S), Paused(3 * S), Resuming(6 * S)]
+    assert broken([*paused, delivered("a", 4)]) == ["while paused"]
+    assert broken([*paused, delivered("a", 4, after=1.5)]) == [], "asked for before"
+    assert broken([*paused, delivered("a", 7, after=5)]) == [], "perhaps leased when it went on"
+    assert broken([*paused[:-1], delivered("a", 60)]) == ["while paused"]
+    assert broken([*paused, delivered("a", 1)]) == []
 
 
 def test_nobody_has_to_finish_what_the_log_no_longer_has() -> None:

@@ -26,6 +26,8 @@ __all__ = [
     "Event",
     "Kind",
     "MalformedHistory",
+    "Paused",
+    "Resuming",
     "Sent",
     "Stored",
     "read_lines",
@@ -116,7 +118,32 @@ class BrokerDied:
     at_ns: int
 
 
-Event = Sent | Stored | Delivered | Acknowledging | Answered | Closing | Disconnected | BrokerDied
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Somebody was answered that the group is paused: nothing is leased from here on."""
+
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resuming:
+    """Somebody is about to ask that the group goes on."""
+
+    at_ns: int
+
+
+Event = (
+    Sent
+    | Stored
+    | Delivered
+    | Acknowledging
+    | Answered
+    | Closing
+    | Disconnected
+    | BrokerDied
+    | Paused
+    | Resuming
+)
 
 _NAMES: dict[str, type[Event]] = {
     "sent": Sent,
@@ -127,6 +154,8 @@ _NAMES: dict[str, type[Event]] = {
     "closing": Closing,
     "disconnected": Disconnected,
     "broker_died": BrokerDied,
+    "paused": Paused,
+    "resuming": Resuming,
 }
 _NAME_OF = {kind: name for name, kind in _NAMES.items()}
 

@@ -12,6 +12,7 @@ does an acknowledgement whose answer never came; so a history without violations
     two holders   leased to two consumers at once
     stolen        acknowledged by one consumer, and taken for good, while another certainly had it
     overdue       acknowledged, and taken for good, when the lease had certainly ended and nobody had finished it
+    while paused  asked for and got while the group was paused
     lost          through according to the broker, and nobody ever finished it; or answered to a producer and not there;
                   or neither accepted by anybody nor a dead letter, where the group has such
 """
@@ -33,6 +34,8 @@ from leaselog.testing.share_history import (
     Disconnected,
     Event,
     Kind,
+    Paused,
+    Resuming,
     Sent,
     Stored,
 )
@@ -44,6 +47,7 @@ _NS_PER_MS = 1_000_000
 _RETURNS = ("release", "give back")
 #: clocks of whole milliseconds, on both sides
 _ROUNDING_MS = 2
+_FOR_EVER = 1 << 63
 
 
 class Place(NamedTuple):
@@ -118,6 +122,8 @@ class _History:
     stories: dict[Place, _Story] = field(default_factory=lambda: defaultdict(_Story))
     closings: dict[str, int] = field(default_factory=dict)
     deaths: list[int] = field(default_factory=list)
+    #: from when it was paused for certain until somebody may have resumed it
+    pauses: list[tuple[int, int]] = field(default_factory=list)
     #: by consumer: when the broker may have thought that it had gone
     breaks: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
@@ -136,6 +142,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_two_holders(history, story, rules),
             *_stolen(history, story, rules),
             *_overdue(place, story, rules),
+            *_while_paused(history, story),
             *_lost(place, story, rules),
             *_wrong_letters(history, place, story, rules),
         ]
@@ -184,9 +191,20 @@ def _gather(events: Iterable[Event]) -> tuple[_History, Counter[str]]:
             case BrokerDied():
                 history.deaths.append(event.at_ns)
                 seen["broker deaths"] += 1
+            case Paused() | Resuming():
+                _note_pause(history, event)
+                seen["pauses"] += isinstance(event, Paused)
             case _:
                 assert_never(event)
     return history, seen
+
+
+def _note_pause(history: _History, event: Paused | Resuming) -> None:
+    is_open = bool(history.pauses) and history.pauses[-1][1] == _FOR_EVER
+    if isinstance(event, Resuming) and is_open:
+        history.pauses[-1] = history.pauses[-1][0], event.at_ns
+    elif isinstance(event, Paused) and not is_open:
+        history.pauses.append((event.at_ns, _FOR_EVER))
 
 
 Found = Iterator[tuple[str, str]]
@@ -295,6 +313,13 @@ def _certain_end(history: _History, story: _Story, delivery: Delivered, rules: R
     if delivery.consumer in history.closings:
         ends.append(history.closings[delivery.consumer])
     return min(ends)
+
+
+def _while_paused(history: _History, story: _Story) -> Found:
+    """What was asked for before the pause may have been on its way."""
+    for delivery in story.deliveries:
+        if any(start < delivery.after_ns and delivery.at_ns < end for start, end in history.pauses):
+            yield "while paused", f"{delivery.consumer} asked for it and got it"
 
 
 def _lost(place: Place, story: _Story, rules: Rules) -> Found:

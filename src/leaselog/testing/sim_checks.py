@@ -49,6 +49,8 @@ class Inspector:
     #: how much was looked at, so that nobody is pleased with having looked at nothing
     windows_seen: int = 0
     states_read: int = 0
+    #: by group and partition: since when its group is paused, and what its leader had leased out by then
+    paused: dict[tuple[str, str, int], tuple[int, SharePartition, int]] = field(default_factory=dict)
     _starts_move: bool = False
     #: outlives the brokers
     _books: dict[SharePartitionKey, StateBook] = field(default_factory=dict)
@@ -138,6 +140,7 @@ class Inspector:
             except BrokenInvariant as broken:
                 raise Impossible(f"{where}: {broken}") from broken
             self._look_at_start(where, machine)
+            self._look_at_pause(broker, where, machine)
             self._look_at_window(where, machine, int(broker.monotonic_ms()))
             if len(owner._reports) > machine.writes_in_flight:
                 raise Impossible(f"{where}: {len(owner._reports)} wait for {machine.writes_in_flight} writes")
@@ -156,6 +159,17 @@ class Inspector:
             raise Impossible(f"{where}: the start was {self.starts[where]} and is {machine.start}")
         if machine.writes_in_flight == 0:  # what is not safe yet may be taken back by a crash
             self.starts[where] = machine.start
+
+    def _look_at_pause(self, broker: Broker, where: tuple[str, str, int], machine: SharePartition) -> None:
+        config = broker.cluster.configuration.group(where[0])
+        if not config.share_delivery_paused:
+            self.paused.pop(where, None)
+            return
+        now = (config.share_delivery_paused_since_ms, machine, machine.counters.acquired)
+        before = self.paused.setdefault(where, now)
+        if before[:2] == now[:2] and before[2] != now[2]:
+            raise Impossible(f"{where}: {now[2] - before[2]} records were leased out while it was paused")
+        self.paused[where] = now
 
     def _look_at_window(self, where: tuple[str, str, int], machine: SharePartition, now_ms: int) -> None:
         size = machine.end - machine.start

@@ -131,6 +131,10 @@ class Habits:
     acquire_mode: str = "batch_optimized"
     #: of what would be released
     gives_back: float = 0.0
+    #: how long it waits for records, at most
+    polls_s: tuple[float, ...] = (0.05, 0.2, 1.0)
+    #: how long the broker may let it wait of that
+    fetch_wait_ms: int = 500
 
     @classmethod
     def by_chance(cls, chance: Random, **fixed: Any) -> Habits:
@@ -249,6 +253,7 @@ class SimConsumer:
                 "share.acknowledgement.mode": "explicit" if habits.is_explicit else "implicit",
                 "share.acquire.mode": habits.acquire_mode,
                 "max.poll.records": habits.max_poll_records,
+                "fetch.max.wait.ms": habits.fetch_wait_ms,
                 "request.timeout.ms": 5_000,
                 "default.api.timeout.ms": 10_000,
                 "enable.metrics.push": False,
@@ -264,7 +269,7 @@ class SimConsumer:
                 self._say(name, record, "accept")
             unsaid = []
             try:
-                records = await consumer.poll(chance.choice((0.05, 0.2, 1.0)))
+                records = await consumer.poll(chance.choice(habits.polls_s))
             except IllegalState as wrong:
                 world.impossible.append(f"{name}: {wrong}")
                 break

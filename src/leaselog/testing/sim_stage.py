@@ -30,6 +30,8 @@ from leaselog.testing.share_history import (
     Delivered,
     Disconnected,
     Event,
+    Paused,
+    Resuming,
     to_line,
 )
 from leaselog.testing.share_history_check import Place, Rules, judge
@@ -214,6 +216,14 @@ class Stage:
                 if not failed.is_retriable:
                     raise
                 await self.world.sleep(0.5)
+
+    async def pause(self, group: str) -> None:
+        await self.administer(lambda admin: admin.pause_share_groups([group]))
+        self.histories[group].append(Paused(self.world.now_ns()))
+
+    async def resume(self, group: str) -> None:
+        self.histories[group].append(Resuming(self.world.now_ns()))
+        await self.administer(lambda admin: admin.resume_share_groups([group]))
 
     def add_producers(self, count: int, records: int, **how: Any) -> None:
         for _ in range(count):
