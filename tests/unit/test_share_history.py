@@ -88,6 +88,11 @@ def test_a_release_that_was_answered_keeps_its_count() -> None:
     assert broken([*first, delivered("b", 4, 2, after=2.2)]) == []
 
 
+def test_a_release_that_came_too_late_proves_nothing() -> None:
+    late = [*stored(), delivered("a", 1, 2), *acknowledged("a", "release", 1.2 + LOCK_S)]
+    assert broken([*late, delivered("b", 9 + LOCK_S, 2)]) == []
+
+
 @pytest.mark.parametrize("count", [0, 4])
 def test_counts_begin_with_one_and_end_with_the_limit(count: int) -> None:
     assert broken([*stored(), delivered("a", 1, count)]) == ["over limit"]

@@ -136,7 +136,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
         found = [
             *_invented(history, place, story),
             *_undone(story),
-            *_forgotten(story),
+            *_forgotten(history, story, rules),
             *_early(history, story, rules),
             *_over_limit(story, rules),
             *_two_holders(history, story, rules),
@@ -229,9 +229,9 @@ def _undone(story: _Story) -> Found:
                     yield "undone", f"{call.kind} of {call.consumer} was answered, {delivery.consumer} got it"
 
 
-def _forgotten(story: _Story) -> Found:
+def _forgotten(history: _History, story: _Story, rules: Rules) -> Found:
     for call in story.calls:
-        if not call.ok or call.kind not in _RETURNS or call.delivery is None:
+        if call.kind not in _RETURNS or call.delivery is None or not _was_in_time(history, call, rules):
             continue
         lowest = call.delivery.delivery_count + (call.kind == "release")
         for delivery in story.deliveries:
