@@ -75,7 +75,7 @@ conformance-fast: setup ## the same, the quick ones
 seeds: setup ## ten thousand simulated runs, or those that are left of them: make seeds SEEDS="--runs 1000 --first 20000 --jobs 4"
 	$(BIN)/python tests/sim/seeds.py $(SEEDS)
 
-fuzz: setup ## bytes nobody would send, by coverage: make fuzz TARGET=requests SECONDS=300; all of it is eleven minutes
+fuzz: setup ## bytes nobody would send, by coverage: make fuzz TARGET=requests SECONDS=300; all of it is twelve minutes
 	tests/fuzz/check $(BIN)/python $(TARGET) --seconds $(SECONDS)
 
 soak: setup ## fifty share consumers and a broker that is restarted: memory, descriptors, lag, and a verdict; MINUTES=10

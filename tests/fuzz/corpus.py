@@ -1,13 +1,15 @@
-"""The inputs that are kept: for each target a zip of the smallest ones that together reach what all of them reach.
+"""The inputs that are kept: for each target an archive of the smallest ones that together reach what all of them reach.
 
-What an input reaches is which line followed which, in leaselog's own code and in the codecs that it compiles.
+The seeds are not among them: whoever replays a corpus begins with those. What an input reaches is which line followed
+which, in leaselog's own code and in the codecs that it compiles.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import sys
-import zipfile
+import tarfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import CodeType, FrameType
@@ -16,34 +18,44 @@ from typing import Any
 __all__ = ["CORPUS", "distilled", "load", "store"]
 
 CORPUS = Path(__file__).parent / "corpus"
-#: a zip of the same inputs is the same file
-_EPOCH = (2026, 1, 1, 0, 0, 0)
-
 Arc = tuple[CodeType, int, int]
 
 
 def load(target: str) -> dict[str, bytes]:
     """By name, which is a digest of the content."""
-    path = CORPUS / f"{target}.zip"
+    path = _path(target)
     if not path.exists():
         return {}
-    with zipfile.ZipFile(path) as packed:
-        return {name: packed.read(name) for name in packed.namelist()}
+    with tarfile.open(path) as packed:
+        return {member.name: packed.extractfile(member).read() for member in packed}  # type: ignore[union-attr]
 
 
 def store(target: str, inputs: Iterable[bytes]) -> Path:
+    """The same inputs are the same file."""
     CORPUS.mkdir(exist_ok=True)
-    path = CORPUS / f"{target}.zip"
     named = {hashlib.sha256(data).hexdigest()[:16]: data for data in inputs}
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-        for name, data in sorted(named.items()):
-            packed.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
-    return path
+    with tarfile.open(_path(target), "w:xz", preset=9) as packed:
+        for name, data in sorted(named.items(), key=lambda item: (len(item[1]), item[1])):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            packed.addfile(member, io.BytesIO(data))
+    return _path(target)
 
 
-def distilled(inputs: Iterable[bytes], run: Callable[[bytes], object]) -> list[bytes]:
-    """The smallest first, and of the others those that reach something new. What ``run`` raises is left out."""
+def _path(target: str) -> Path:
+    return CORPUS / f"{target}.tar.xz"
+
+
+def distilled(
+    inputs: Iterable[bytes], run: Callable[[bytes], object], known: Iterable[bytes] = ()
+) -> list[bytes]:
+    """The smallest first, and of the others those that reach something new, beyond what is ``known``.
+
+    What ``run`` raises is left out.
+    """
     reached, kept = set[Arc](), list[bytes]()
+    for data in known:
+        reached |= _arcs(run, data)
     for data in sorted(set(inputs), key=lambda data: (len(data), data)):
         try:
             arcs = _arcs(run, data)

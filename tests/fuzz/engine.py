@@ -9,6 +9,7 @@ from typing import Any
 
 import atheris
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))  # the bench
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 with atheris.instrument_imports(include=["leaselog"]):
@@ -21,7 +22,7 @@ def main() -> None:
     """Arguments: the target's name, and libFuzzer's own."""
     target = TARGETS[sys.argv[1]]
     _instrument_compiled_codecs()
-    with allocations_traced():
+    with allocations_traced(target.budget):
         atheris.Setup([sys.argv[0], *sys.argv[2:]], _once(target))
         atheris.Fuzz()
 

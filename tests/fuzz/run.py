@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))  # the bench
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz.corpus import distilled, load, store
@@ -55,7 +56,7 @@ def main() -> int:
         parser.error(f"no such target: {', '.join(sorted(unknown))}")
     targets = args.targets or list(TARGETS)
     if args.replay:
-        with allocations_traced():
+        with allocations_traced(TARGETS[targets[0]].budget):
             spend(TARGETS[targets[0]].budget, TARGETS[targets[0]].run, args.replay.read_bytes())
         return 0
     if args.keep:
@@ -123,7 +124,7 @@ def _print(outcome: Outcome) -> None:
 
 def _keep(target: str) -> None:
     found = [path.read_bytes() for path in (OUT / target).glob("*")] if (OUT / target).exists() else []
-    kept = distilled([*SEEDS[target](), *load(target).values(), *found], TARGETS[target].run)
+    kept = distilled([*load(target).values(), *found], TARGETS[target].run, SEEDS[target]())
     path = store(target, kept)
     print(f"{target:12}{len(kept):6} inputs of {sum(map(len, kept)):,} bytes, {path.stat().st_size:,} packed")
 

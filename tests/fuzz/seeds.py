@@ -9,6 +9,7 @@ from types import MappingProxyType
 from uuid import UUID
 
 from fuzz.messages import as_read, make, protocol_messages
+from leaselog.broker.api import apis, load_handlers
 from leaselog.broker.cluster_records import encode_cluster_record
 from leaselog.broker.group_records import encode_fact
 from leaselog.broker.share_records import encode_share_fact
@@ -53,11 +54,21 @@ from leaselog.coordination.share_state_facts import (
 from leaselog.log import LogConfig, MemoryFiles, Origin, PartitionLog
 from leaselog.log.files import read_whole
 from leaselog.model import GroupId, MemberId, NodeId, ProducerId, TopicId, TopicPartition
-from leaselog.wire.codec import encode
+from leaselog.wire.codec import encode, is_flexible
 from leaselog.wire.compression import Codec, compress
 from leaselog.wire.messages.api_versions import ApiVersionsResponse
+from leaselog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from leaselog.wire.messages.share_acknowledge import (
+    AcknowledgementBatch,
+    AcknowledgePartition,
+    AcknowledgeTopic,
+    ShareAcknowledgeRequest,
+)
+from leaselog.wire.messages.share_fetch import FetchPartition, FetchTopic, ShareFetchRequest
+from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from leaselog.wire.record_batch import HEADER_BYTES
 from leaselog.wire.records import Record, build_batch
+from leaselog.wire.schema import Message
 
 __all__ = ["SEEDS"]
 
@@ -110,6 +121,41 @@ def sessions() -> Iterator[bytes]:
         answer = struct.pack(">ib", number, 0) + encode(make(kind_, version, random.Random(number)), version)
         stream += len(answer).to_bytes(4, "big") + answer
         yield b"\xff" + stream
+
+
+def talks() -> Iterator[bytes]:
+    """Each request that is served, in its first and its last version; and one that leads to the next."""
+    load_handlers()
+    for api in apis():
+        for version in sorted({api.versions.first, api.versions.last}):
+            chance = random.Random(f"{api.request.NAME} {version} talk")
+            yield _frame(version, make(as_read(api.request), version, chance))
+    member = {"group_id": "g", "member_id": "AAAAAAAAAAAAAAAAAAAAAw"}
+    joins = ShareGroupHeartbeatRequest(**member, member_epoch=0, subscribed_topic_names=["t"])
+    fetched = FetchTopic(topic_id=TOPIC_ID, partitions=[FetchPartition(partition_index=0)])
+    fetches = ShareFetchRequest(
+        **member, share_session_epoch=0, max_bytes=1 << 20, max_records=9, topics=[fetched]
+    )
+    batch = AcknowledgementBatch(first_offset=0, last_offset=0, acknowledge_types=[1])
+    done = AcknowledgePartition(partition_index=0, acknowledgement_batches=[batch])
+    accepts = ShareAcknowledgeRequest(
+        **member, share_session_epoch=1, topics=[AcknowledgeTopic(topic_id=TOPIC_ID, partitions=[done])]
+    )
+    part = PartitionProduceData(index=0, records=bytes(build_batch(RECORDS)))
+    produces = ProduceRequest(
+        acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[part])]
+    )
+    yield _frame(1, joins) + _frame(2, fetches) + _frame(2, accepts)
+    begun = _frame(1, joins) + _frame(2, fetches)  # at the end of the log, and what comes then is lent
+    fetches.share_session_epoch, accepts.share_session_epoch = 1, 2
+    batch.first_offset, batch.last_offset = 1, 3
+    yield begun + _frame(12, produces) + _frame(2, fetches) + _frame(2, accepts)
+
+
+def _frame(version: int, message: Message) -> bytes:
+    head = struct.pack(">hhihc", message.API_KEY, version, 7, 1, b"c")
+    frame = head + (b"\x00" if is_flexible(type(message), version) else b"") + encode(message, version)
+    return len(frame).to_bytes(4, "big") + frame
 
 
 def codecs() -> Iterator[bytes]:
@@ -269,5 +315,6 @@ SEEDS: Mapping[str, Callable[[], Iterator[bytes]]] = MappingProxyType({
     "segments": segments,
     "states": states,
     "state_logs": state_logs,
+    "broker": talks,
     "texts": texts,
 })  # fmt: skip

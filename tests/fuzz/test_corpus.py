@@ -19,9 +19,7 @@ def test_what_was_kept_of_fuzzing_is_still_harmless(name: str) -> None:
     for data in seeds:
         target.run(data)  # raises Unwanted for a seed that does not have its target's shape
     assert kept, f"make fuzz TARGET={name}, and then tests/fuzz/run.py {name} --keep"
-    for digest, data in kept.items():
-        _run(name, digest, target.run, data)
-    with allocations_traced():  # by now all that is made once has been made
+    with allocations_traced(target.budget):  # by now all that is made once has been made
         for digest, data in kept.items():
             _run(name, digest, lambda data: spend(target.budget, target.run, data), data)
 

@@ -12,26 +12,22 @@ import struct
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
+from broker_in_a_box import Box, in_a_box
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from fuzz.socketless import Escaped, send
 from leaselog.broker import connection as connection_module
 from leaselog.broker.api import Api, Client, apis, load_handlers
 from leaselog.broker.cluster import NewTopic
-from leaselog.broker.connection import Connection
 from leaselog.broker.dispatch import Unanswerable, receive
-from leaselog.broker.server import Server
 from leaselog.wire.codec import encode, is_flexible
 from leaselog.wire.records import Record, build_batch
 from leaselog.wire.schema import Field, Message
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit"))
-from broker_in_a_box import Box, in_a_box
 
 load_handlers()
 
@@ -109,42 +105,6 @@ def noise(draw: st.DrawFn) -> bytes:
     return rest if draw(st.booleans()) else struct.pack(">hhih", api.key, api.versions.last, 7, -1) + rest
 
 
-class Transport:
-    def __init__(self) -> None:
-        self.sent = bytearray()
-        self.is_closed = False
-
-    def get_extra_info(self, name: str) -> Any:
-        return ("10.0.0.1", 5555) if name == "peername" else None
-
-    def write(self, data: bytes) -> None:
-        self.sent += data
-
-    def writelines(self, chunks: list[bytes]) -> None:
-        self.sent += b"".join(chunks)
-
-    def abort(self) -> None:
-        self.is_closed = True
-
-    close = abort
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def get_write_buffer_size(self) -> int:
-        return 0
-
-    def set_write_buffer_limits(self, high: int) -> None: ...
-
-    def pause_reading(self) -> None: ...
-
-    def resume_reading(self) -> None: ...
-
-
-class Escaped(AssertionError):
-    """An exception that a client's bytes caused got as far as a supervisor."""
-
-
 @pytest.fixture(scope="module")
 def box() -> Iterator[tuple[asyncio.Runner, Box]]:
     """One broker for all examples: what one client breaks, another shows."""
@@ -165,33 +125,6 @@ def _nothing_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(connection_module.log, "exception", escaped)
     monkeypatch.setattr(connection_module.log, "warning", lambda event, **facts: None)
-
-
-async def send(broker: Any, *frames: bytes) -> Transport:
-    """Everything in one piece, then a few turns of the loop to answer, then the client goes away."""
-    escaped: list[BaseException] = []
-    asyncio.get_running_loop().set_exception_handler(
-        lambda _, facts: escaped.append(facts.get("exception") or Escaped(facts["message"]))
-    )
-    server, transport = Server(broker), Transport()
-    server.admit = lambda connection: 1  # type: ignore[method-assign]
-    server.dismiss = lambda connection: broker.connection_closed(connection.client)  # type: ignore[method-assign]
-    connection = Connection(server)
-    connection.connection_made(transport)  # type: ignore[arg-type]
-    data = b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
-    while data and not transport.is_closed:
-        room = connection.get_buffer(-1)
-        piece, data = data[: len(room)], data[len(room) :]
-        room[: len(piece)] = piece
-        connection.buffer_updated(len(piece))
-    for _ in range(8):
-        await asyncio.sleep(0)
-    connection.connection_lost(None)
-    for _ in range(3):
-        await asyncio.sleep(0)
-    if escaped:
-        raise escaped[0]
-    return transport
 
 
 def check(box: tuple[asyncio.Runner, Box], *frames: bytes) -> None:

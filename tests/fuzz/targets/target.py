@@ -26,4 +26,5 @@ class Target:
     run: Callable[[bytes], None]
     #: what one input may be at most
     max_bytes: int = 4096
-    budget: Budget = field(default_factory=Budget)
+    #: None: it is not measured, as following its allocations would take too long
+    budget: Budget | None = field(default_factory=Budget)
