@@ -325,3 +325,27 @@ def test_the_first_record_of_a_fresh_group_comes_with_the_first_heartbeat(broker
         take(consumer, 1, consumer.acknowledge)
         # an interval is five seconds; connecting and finding the coordinator take the client some of this
         assert time.monotonic() - started < 2.0
+
+
+@pytest.mark.skipif(is_kafka(), reason="waits between deliveries are leaselog's own")
+def test_what_is_released_comes_again_after_the_groups_pause_and_not_before(broker, fresh) -> None:
+    topic = create_topic(broker, fresh("topic"))
+    produce(broker, topic, numbered(2))
+    configs = {"share_retry_backoff_ms": "1500", "share_retry_backoff_jitter": "0"}
+    group = set_group(broker, fresh("group"), **configs)
+    with closing(explicit(broker, group, topic)) as consumer:
+        released_s: dict[int, float] = {}
+        waited_s: dict[int, float] = {}
+        for message in polls(consumer):
+            if message.offset() in released_s:
+                assert message.delivery_count() == 2
+                waited_s[message.offset()] = time.monotonic() - released_s[message.offset()]
+                consumer.acknowledge(message, ACCEPT)
+            else:
+                consumer.acknowledge(message, RELEASE)
+                released_s[message.offset()] = time.monotonic()
+            commit(consumer)
+            if len(waited_s) == 2:
+                break
+    assert waited_s.keys() == {0, 1}
+    assert min(waited_s.values()) >= 1.5
