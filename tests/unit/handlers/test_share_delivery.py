@@ -431,3 +431,23 @@ def test_nothing_is_handed_out_once_it_has_tripped_even_if_the_pause_cannot_be_w
             assert group.box.broker.share_delivery.is_paused(GroupId("g"), config_of(group))
 
     run(story())
+
+
+def test_a_dead_letter_topic_that_fails_does_not_keep_the_breaker_from_tripping() -> None:
+    async def story() -> None:
+        async with a_breaker() as group:
+            office = group.box.broker.dead_letters
+            await group.configure(errors_deadletterqueue_topic_name="dlq.missing")
+            await fail(group.member(), 4)
+            await paused_by_breaker(group)
+            for _ in range(200):
+                if office.counts.failed[GroupId("g")]:
+                    break
+                await asyncio.sleep(0)
+            assert office.counts.failed[GroupId("g")] == 4, "given up, and archived"
+            (owner,) = group.box.broker.shares.owners()
+            assert owner.machine is not None
+            assert owner.machine.failed_count == 4, "once each, whatever became of its letter"
+            office.stop()
+
+    run(story())
