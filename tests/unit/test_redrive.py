@@ -174,6 +174,24 @@ def test_a_topic_made_anew_has_other_records_at_its_offsets() -> None:
     run(main())
 
 
+def test_a_letter_that_another_group_failed_with_is_put_back_and_is_not_one_more() -> None:
+    """The repairers take letters of the packers and fail, too: their letters go back to where the packers' lie."""
+
+    async def main() -> None:
+        async with dead_letter_box() as box:
+            await letters(box, count=1, partitions=1)
+            await box.topic("dlq.repair")
+            first = (await box.records(DEAD))[0]
+            await box.append("dlq.repair", [a_letter(DEAD, 0, 0, first, group="repair")])
+            repaired = await redrive.redrive(box.cluster(), "repair", topic="dlq.repair")
+            assert repaired.by_target == {DEAD: 1}
+            back = (await box.records(DEAD))[-1]
+            assert back.headers[:6] == first.headers
+            assert (await put_back(box)).letters == 1
+
+    run(main())
+
+
 def test_a_record_that_comes_back_too_often_stays() -> None:
     """The number is in the letter where leaselog wrote it, and in the record itself wherever it still lies."""
 

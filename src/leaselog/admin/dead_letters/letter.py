@@ -57,8 +57,13 @@ class Letter:
 
 
 def read_letter(record: Record, place: TopicPartition) -> Letter | None:
-    """None for a record that is no dead letter, or one whose headers nobody could have written."""
+    """None for a record that is no dead letter, or one whose headers nobody could have written.
+
+    Nor is one that was put back: a letter that another group has failed with, and that is there for it once more.
+    """
     told = {name: value.decode(errors="replace") for name, value in record.headers if value is not None}
+    if REDRIVE_LETTER in told:
+        return None
     try:
         return Letter(
             place,
