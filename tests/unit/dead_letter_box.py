@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -31,10 +32,16 @@ class Killed(BaseException):
 
 
 class MortalCluster(BoxCluster):
-    """Dies at request number ``dies_at``, or the first of that name: with it carried out, or (``unheard``) not."""
+    """Dies at request number ``dies_at``, or the first of that name: with it carried out, or (``unheard``) not.
 
-    def __init__(self, box: Box, dies_at: int | str | None = None, *, unheard: bool = False) -> None:
+    With ``lives`` it does not die: whoever asked is cancelled, and may still clean up.
+    """
+
+    def __init__(
+        self, box: Box, dies_at: int | str | None = None, *, unheard: bool = False, lives: bool = False
+    ) -> None:
         super().__init__(box)
+        self._lives = lives
         self._dies_at = dies_at
         self._unheard = unheard
         self._is_dead = False
@@ -45,11 +52,11 @@ class MortalCluster(BoxCluster):
         if self._is_dead:
             raise Killed
         if self._dies_at in (len(self.asked), message.NAME):
-            self._is_dead = True
+            self._is_dead, self._dies_at = not self._lives, None
             self.last_words = (message, kind)
             if not self._unheard:
                 await super().request(message, kind, node=node)
-            raise Killed
+            raise asyncio.CancelledError if self._lives else Killed
         return await super().request(message, kind, node=node)
 
 
@@ -58,8 +65,10 @@ class DeadLetterBox:
         self.box = box
         self.admin = AsyncAdmin.over(self.cluster())
 
-    def cluster(self, dies_at: int | str | None = None, *, unheard: bool = False) -> MortalCluster:
-        return MortalCluster(self.box, dies_at, unheard=unheard)
+    def cluster(
+        self, dies_at: int | str | None = None, *, unheard: bool = False, lives: bool = False
+    ) -> MortalCluster:
+        return MortalCluster(self.box, dies_at, unheard=unheard, lives=lives)
 
     async def topic(self, name: str, partitions: int = 1, **configs: str) -> None:
         values = {key.replace("_", "."): value for key, value in configs.items()}

@@ -26,6 +26,9 @@ A_YEAR_MS = 365 * 24 * 3_600_000
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leaselog.client.cluster.RETRY_BACKOFF_MS", 1)
     monkeypatch.setattr(claim, "LOOK_AGAIN_MS", 5)
+    monkeypatch.setattr(
+        claim, "HEARTBEAT_INTERVAL_MS", 200_000
+    )  # between others' requests, on a slow machine
     monkeypatch.setattr("leaselog.admin.dead_letters.log_reader.MAX_WAIT_MS", 0)
 
 
@@ -53,6 +56,7 @@ async def letters(box: DeadLetterBox, count: int = 12, partitions: int = 2) -> N
 
 
 async def put_back(box: DeadLetterBox, cluster: Any = None, **given: Any) -> RedriveResult:
+    given = {"session_timeout_ms": 600_000, **given}
     return await redrive.redrive(cluster or box.cluster(), GROUP, topic=DEAD, **given)
 
 
@@ -291,7 +295,9 @@ def test_of_two_that_begin_at_once_none_puts_back_what_the_other_has(monkeypatch
             await letters(box)
             with monkeypatch.context() as patched:
                 patched.setattr(claim.Claim, "_wait_until_free", sees_nobody)
-                both = await asyncio.gather(*(put_back(box) for _ in range(3)), return_exceptions=True)
+                both = await asyncio.gather(
+                    *(put_back(box, session_timeout_ms=10_000) for _ in range(3)), return_exceptions=True
+                )
             assert all(isinstance(one, RedriveResult | RedriveStopped) for one in both)
             last = await put_back(box)
             assert last.redriven + last.before == 24
@@ -333,22 +339,29 @@ def test_a_redrive_that_the_group_went_on_without_writes_nothing_down() -> None:
     run(main())
 
 
-async def dies_and_is_done_again(at: int, unheard: bool, late: bool) -> bool:
-    """Whether it has died at all. ``late`` lets what was on its way arrive when another one has done the work."""
+#: requests after which something is not as it was
+LASTING = {"OffsetCommit", "Produce"}
+CHANGES = LASTING | {"JoinGroup", "SyncGroup", "InitProducerId", "LeaveGroup"}
+
+
+async def requests_that(change: set[str]) -> list[int]:
+    """Their numbers, when nothing comes between: with any other one it makes no difference."""
     async with dead_letter_box() as box:
         await letters(box, count=3)
-        dying = box.cluster(at, unheard=unheard)
-        try:
-            first = await put_back(box, dying, where=["delivery.count!=2"])
-            assert first.redriven == 4
-            return False
-        except Killed:
-            pass
+        cluster = box.cluster()
+        assert (await put_back(box, cluster, where=["delivery.count!=2"])).redriven == 4
+        return [number for number, name in enumerate(cluster.asked) if name in change]
+
+
+async def dies_and_is_done_again(at: int, how: str) -> None:
+    async with dead_letter_box() as box:
+        await letters(box, count=3)
+        dying = box.cluster(at, unheard=how != "done")
+        with pytest.raises(Killed):
+            await put_back(box, dying, where=["delivery.count!=2"])
         await box.forget_the_dead()
-        if late:
+        if how == "late":
             assert dying.last_words is not None
-            if dying.last_words[0].NAME not in ("ProduceRequest", "OffsetCommitRequest"):
-                return True  # the others change nothing that lasts
             await put_back(box)
             await box.cluster().request(*dying.last_words)
         last = await put_back(box)
@@ -357,7 +370,6 @@ async def dies_and_is_done_again(at: int, unheard: bool, late: bool) -> bool:
         assert Counter(put_back_in(await box.records("orders"))) == Counter(
             f"{DEAD}-0@{offset}" for offset in (0, 1, 2, 5, 6, 7)
         )
-        return True
 
 
 @pytest.mark.parametrize("how", ["done", "not heard", "late"])
@@ -366,10 +378,33 @@ def test_whenever_it_dies_every_letter_is_in_its_target_once(
 ) -> None:
     """Killed at each of its requests: when that was carried out, when it was not, and when it still is to arrive."""
     monkeypatch.setattr(redrive, "WINDOW_LETTERS", 2)
-    at = 0
-    while run(dies_and_is_done_again(at, how != "done", how == "late")):
-        at += 1
-    assert at > 20
+    numbers = run(requests_that(LASTING if how == "late" else CHANGES))
+    assert len(numbers) >= 5
+    for at in numbers:
+        run(dies_and_is_done_again(at, how))
+
+
+async def is_stopped_and_goes_on(at: int) -> None:
+    async with dead_letter_box() as box:
+        await letters(box, count=3)
+        stopping = box.cluster(at, lives=True)
+        told: list[RedriveResult] = []
+        with pytest.raises(asyncio.CancelledError):
+            await put_back(box, stopping, where=["delivery.count!=2"], on_progress=told.append)
+        await box.forget_the_dead()
+        last = await put_back(box)
+        assert last.redriven + last.before == 6
+        assert set(Counter(put_back_in(await box.records("orders"))).values()) == {1}
+        assert stopping.last_words is not None
+        if told and stopping.last_words[0].NAME != "ProduceRequest":
+            assert told[-1].redriven + last.redriven == 6
+
+
+def test_whoever_is_stopped_by_hand_has_done_what_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And no more than that, unless it was stopped while something was on its way to its target."""
+    monkeypatch.setattr(redrive, "WINDOW_LETTERS", 2)
+    for at in run(requests_that({"Fetch", "OffsetCommit", "Produce"})):
+        run(is_stopped_and_goes_on(at))
 
 
 def test_what_is_sent_again_after_brokers_forgot_the_producer_is_looked_for_in_the_log() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from leaselog.admin.dead_letters.accounts import RedriveResult, Tally
@@ -26,7 +27,7 @@ from leaselog.admin.dead_letters.putting import Identity, is_there, put
 from leaselog.admin.dead_letters.selection import Selection
 from leaselog.admin.dead_letters.sorting import Sorted, bytes_of, record_of, sort_letters
 from leaselog.admin.dead_letters.topics import Span, name_of_topic, read_letters, spans_of
-from leaselog.client import LATEST, BrokerError, Cluster, list_offsets
+from leaselog.client import LATEST, BrokerError, ClientError, Cluster, list_offsets
 from leaselog.client.surroundings import monotonic_s, wall_ms
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.records import Record
@@ -124,17 +125,22 @@ class _Redrive:
         self._since = dict[TopicPartition, int]()
         self._sent = 0
         self._began_s = 0.0
+        #: done, and not written down yet
+        self._unwritten: tuple[TopicPartition, Memory] | None = None
 
     async def run(self, spans: Sequence[Span], memories: Mapping[TopicPartition, Memory]) -> RedriveResult:
         for span in spans:
             await self._count(span, memories[span.where])
         self._began_s = monotonic_s()
         self._show()
-        for span in spans:
-            before = memories[span.where]
-            after = await self._walk(span, await self._finish(span, before))
-            if after != before:
-                await self._commit(span.where, after)
+        try:
+            for span in spans:
+                before = memories[span.where]
+                after = await self._walk(span, await self._finish(span, before))
+                if after != before:
+                    await self._commit(span.where, after)
+        finally:
+            await self._write_what_is_done()
         self._tally.end()
         self._show()
         return self._tally.result
@@ -200,6 +206,7 @@ class _Redrive:
             await self._commit(where, written)
             refused = await self._carry_out(window, {o: record for o, (_, record) in done.ready.items()})
             after = await self._isolate(where, letters, end, after, refused)
+            self._unwritten = where, after
         self._show()
         await self._pace()
         return after
@@ -271,6 +278,13 @@ class _Redrive:
             return
         came_to = max(walk.end for walk in memory.walks if walk.selection == self._order.selection)
         await self._claim.commit({where: (came_to, memory.text)})
+        self._unwritten = None  # what is pending from here on must not be forgotten by a commit of less
+
+    async def _write_what_is_done(self) -> None:
+        """For whoever was stopped between two windows: the next one need not look for what has arrived."""
+        if self._unwritten is not None:
+            with suppress(ClientError):
+                await self._commit(*self._unwritten)
 
     async def _carry_out(self, window: PendingWindow, records: Mapping[int, Record]) -> list[PendingBatch]:
         """Send what is pending; the batches that their target does not take."""
