@@ -15,7 +15,7 @@ def measure(stage: Stage, case: Case) -> Measured:
     topic, count = topic_of_jobs(stage)
     every, pause_ms = case.values["every"], case.values["pause_ms"]
     jobs = do_jobs(stage, topic, count, CONSUMERS, release_every=every, retry_backoff_ms=pause_ms)
-    if not jobs.released:
+    if not jobs.released and jobs.accepted > 10 * every:  # a quick run may see none of one in a hundred
         raise RuntimeError("no record was released")
     values = {"jobs/s": jobs.accepted_s, "p50": jobs.p50_ms}
     return Measured(values, jobs.accepted, jobs.broker_processor_s)
