@@ -31,14 +31,19 @@ async def play(stage: Stage) -> None:
 def _spoiling(stage: Stage, often: float, flips: float) -> Callable[[str, bytes], bytes]:
     """So often a read is spoiled, and so often by a flipped bit and not by being short."""
     chance, topic = stage.world.chance, f"data/{stage.topic}-"
+    before = -1
 
     def spoilt(path: str, data: bytes) -> bytes:
+        nonlocal before
         if not data or not path.startswith(topic) or chance.random() > often:
             return data
         if chance.random() > flips:
             return data[: chance.randrange(len(data))]
         wrong = bytearray(data)
-        wrong[chance.randrange(len(wrong))] ^= 1 << chance.randrange(8)
+        at = chance.randrange(len(wrong))
+        # the same bit twice is what the disk has for good, and is for the consumer to reject
+        before = at if at != before else (at + 1) % len(wrong)
+        wrong[before] ^= 1 << chance.randrange(8)
         stage.seen["flipped bits"] += 1
         return bytes(wrong)
 
