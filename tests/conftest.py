@@ -1,10 +1,16 @@
 """For all tests: a property is right or wrong, and no slower for the machine being busy."""
 
+import signal
+
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 settings.register_profile("leaselog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leaselog")
+
+# Who runs the tests in the background has Ctrl-C ignored, and so would every program that a test interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: A time-out raises in the middle of whatever runs. Hypothesis takes that for a failure of the example, plays it again
 #: to make it smaller, comes to another end, and reports that the test draws differently each time; nobody would look

@@ -12,6 +12,7 @@ from leaselog.broker.config import BrokerConfig, TopicConfig
 from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.flusher import Flusher
 from leaselog.broker.log_store import LogStore
+from leaselog.broker.partition import Partition
 from leaselog.log import Appended
 from leaselog.model import TopicId, TopicPartition
 from leaselog.testing.disk import SimDisk
@@ -93,26 +94,28 @@ def test_files_that_make_no_sense_for_once_put_retention_off(complaints: list[st
     asyncio.run(story())
 
 
-def test_who_must_know_is_told_after_retention_and_not_after_every_checkpoint() -> None:
+def test_retention_takes_what_whoever_keeps_something_there_lets_go() -> None:
     async def story() -> None:
         scene = Scene(retention_ms="1000", segment_ms="100")
-        await scene.append(NOW_MS)
-        scene.now_ms = NOW_MS + 5000
-        rounds: list[int] = []
-        told = asyncio.Event()
+        for at_ms in (NOW_MS, NOW_MS + 200, NOW_MS + 400):
+            await scene.append(at_ms)
+        scene.now_ms = NOW_MS + 1300
+        partition = scene.logs.partition("t", 0)
+        assert partition is not None
+        asked: list[int] = []
 
-        async def after() -> None:
-            partition = scene.logs.partition("t", 0)
-            assert partition is not None
-            rounds.append(partition.log.start_offset)
-            told.set()
+        async def may_cut(_: Partition, before: int) -> bool:
+            asked.append(before)
+            await scene.append(scene.now_ms)
+            scene.now_ms += 300  # meanwhile one more has become too old, which nobody was asked about
+            return len(asked) > 1
 
-        keeping = asyncio.ensure_future(scene.logs.keep_house(0.02, 0.001, after))
-        async with asyncio.timeout(30):
-            await told.wait()
-        keeping.cancel()
-        await asyncio.gather(keeping, return_exceptions=True)
-        assert rounds == [1], "the old record was gone by then"
+        scene.logs.may_cut = may_cut
+        await scene.logs.apply_retention()
+        assert (asked, partition.log.start_offset) == ([2], 0)
+        await scene.logs.apply_retention()
+        assert (asked, partition.log.start_offset) == ([2, 3], 3)
+        assert partition.log.end_offset == 5
 
     asyncio.run(story())
 

@@ -207,7 +207,7 @@ async def test_a_deleted_state_stays_deleted() -> None:
 
 
 @on_a_loop
-async def test_a_checkpoint_that_retention_has_taken_is_written_again() -> None:
+async def test_before_a_checkpoint_is_cut_off_it_is_written_anew() -> None:
     async with in_a_box() as box:
         key, partition = await topic_in(box, 10)
         persister = ColocatedPersister(box.broker, ShareStateLimits())
@@ -215,13 +215,27 @@ async def test_a_checkpoint_that_retention_has_taken_is_written_again() -> None:
         await persister.write(WriteState(key, 1, 0, 8, 5, span(8, 9, AVAILABLE, 2)))
         before = partition.log.end_offset
         await persister.keep_house()
+        assert await persister.make_way(partition, 10)
         assert partition.log.end_offset == before  # all is there and young
+        someone_else = ColocatedPersister(
+            box.broker, ShareStateLimits()
+        )  # who never asked about this partition
+        assert await someone_else.make_way(partition, before)
         partition.log.delete_records(before)
-        await persister.keep_house()
-        await asyncio.sleep(0)
         assert control_records(partition) == [("CHECKPOINT", before, 2, 8, 10, [(8, 9, 0, 2)])]
         again = ColocatedPersister(box.broker, ShareStateLimits())
         assert await again.read_summary(SummarizeState(key)) == ShareSummary(1, 0, 8, 5)
+
+
+@on_a_loop
+async def test_a_log_is_not_cut_if_its_checkpoint_cannot_be_written_anew() -> None:
+    async with in_a_box() as box:
+        key, partition = await topic_in(box, 10)
+        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        box.broker.logs.may_cut = persister.make_way
+        await persister.initialize(InitializeState(key, 1, 7))
+        partition.log.failure = OSError("no room")
+        assert await box.broker.logs.make_way(partition, partition.log.end_offset) is False
 
 
 @pytest.mark.parametrize(

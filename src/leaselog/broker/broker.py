@@ -131,13 +131,10 @@ class Broker:
         address = await self._server.listen(host, port)
         self.cluster.listening_on(*address)
         self._run(self._server.close_idle())
-        colocated = self.persister if isinstance(self.persister, ColocatedPersister) else None
         self._run(
             self.logs.keep_house(
                 self.config.log_retention_check_interval_ms / 1000,
                 CHECKPOINT_S,
-                # Retention may have taken the state along that lies in the log.
-                after_retention=None if colocated is None else colocated.keep_house,
             )
         )
         self._run(self.logs.expire_producers(self.config.producer_id_expiration_check_interval_ms / 1000))
@@ -147,9 +144,10 @@ class Broker:
                 self.config.share_coordinator_cold_partition_snapshot_interval_ms / 1000,
             )
         )
-        if colocated is not None:
+        if isinstance(self.persister, ColocatedPersister):
+            self.logs.may_cut = self.persister.make_way
             self._run(
-                colocated.keep_house_every(
+                self.persister.keep_house_every(
                     self.config.share_coordinator_cold_partition_snapshot_interval_ms / 1000
                 )
             )

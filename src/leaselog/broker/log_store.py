@@ -59,6 +59,8 @@ class LogStore:
         self._log_settings = log_settings
         self._wake = wake
         self._now_ms = now_ms
+        #: asked before a log's beginning goes; whoever keeps something of its own among the records sets it
+        self.may_cut: Callable[[Partition, int], Awaitable[bool]] | None = None
         self._topics: dict[str, TopicLogs] = {}
         #: directories of deleted partitions, and when their files may go
         self._doomed: list[tuple[int, str]] = []
@@ -196,7 +198,6 @@ class LogStore:
         self,
         retention_check_s: float,
         checkpoint_s: float,
-        after_retention: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """Retention, removal of doomed files and checkpoints, until cancelled."""
         loop = asyncio.get_running_loop()
@@ -207,8 +208,6 @@ class LogStore:
             if is_due:
                 next_retention = loop.time() + retention_check_s
             await self.do_upkeep(with_retention=is_due)
-            if is_due and after_retention is not None:
-                await after_retention()
 
     async def do_upkeep(self, *, with_retention: bool) -> None:
         """One round. A disk that refuses is told of and tried again in the next: nothing of this is urgent."""
@@ -225,7 +224,7 @@ class LogStore:
             if partition.is_deleted or partition.log.failure is not None:
                 continue
             try:
-                work = partition.log.apply_retention(self._now_ms())
+                work = await self._retain(partition)
             except DecodeError as damage:  # the others still want theirs, and this one another time
                 log.error(
                     "retention left out, the files do not make sense", partition=partition.name, why=damage
@@ -235,6 +234,18 @@ class LogStore:
             if work is not None:
                 log.info("old segments removed", partition=partition.name, start=partition.log.start_offset)
             await asyncio.sleep(0)
+
+    async def _retain(self, partition: Partition) -> DeleteWork | None:
+        if self.may_cut is None:
+            return partition.log.apply_retention(self._now_ms())
+        upto = partition.log.retention_end(self._now_ms())
+        if upto is None or not await self.may_cut(partition, upto) or partition.is_deleted:
+            return None
+        return partition.log.apply_retention(self._now_ms(), upto=upto)
+
+    async def make_way(self, partition: Partition, before: int) -> bool:
+        """To be asked before a log begins at ``before``. False: not now, something in there is still needed."""
+        return self.may_cut is None or await self.may_cut(partition, before)
 
     def retire(self, work: DeleteWork | None) -> None:
         """Remembers files that a log has no use for any more, to remove them when their time has come."""

@@ -5,8 +5,8 @@ back when it is first asked: the newest SHARE_CHECKPOINT of a group and every SH
 leader cannot write it, and a topic that goes takes it along. To find it the headers of all batches of the log are read,
 in steps beside other work: the KIP's index of checkpoints is not kept.
 
-Retention may take the part of the log that a checkpoint is in, so `keep_house` writes a new one for a group whose
-checkpoint has become old, or has gone.
+Retention and DeleteRecords may take the part of the log that a checkpoint is in, so they ask first: `make_way` writes
+new ones behind what is to go. `keep_house` does so for groups whose checkpoint has become old.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from leaselog.broker.cluster import is_internal
 from leaselog.broker.coordinator_log import batches_of, read_back
 from leaselog.broker.partition import Partition
 from leaselog.broker.persister import AskingPersister
@@ -102,12 +103,25 @@ class ColocatedPersister(AskingPersister):
             await self.keep_house()
 
     async def keep_house(self) -> None:
-        """New checkpoints where the old are old; to be called every so often, and after retention."""
+        """New checkpoints where the old are old; to be called every so often."""
         self._let_go()
-        for owner, ledger in list(self._owners.values()):
-            earliest = ledger.earliest_checkpoint()
-            is_lost = earliest is not None and earliest < owner.partition.log.start_offset
-            await owner.snapshot_cold(all_keys=is_lost)
+        for owner, _ in list(self._owners.values()):
+            await owner.snapshot_cold()
+
+    async def make_way(self, partition: Partition, before: int) -> bool:
+        """Before the log loses what lies before an offset. False: state in there could not be written anew."""
+        if is_internal(partition.name.topic):
+            return True
+        owner, ledger = self._owner_of(partition)
+        if owner.is_loading:
+            await owner.loaded()
+        if _holds_on(ledger, before):
+            await owner.snapshot_cold(all_keys=True)
+        # also when somebody else has decided on the new ones: they count once they are safe
+        if await owner.settled() and not _holds_on(ledger, before):
+            return True
+        log.warning("share state keeps the log from being cut", partition=partition.name, before=before)
+        return False
 
     def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
         owner = self._owner(command.key)
@@ -131,8 +145,9 @@ class ColocatedPersister(AskingPersister):
     def _owner(self, key: SharePartitionKey) -> ShareStateOwner | None:
         topic = self._broker.cluster.topic_name_of(key.topic_id)
         partition = None if topic is None else self._broker.logs.partition(topic, key.partition)
-        if partition is None or partition.is_deleted:
-            return None
+        return None if partition is None or partition.is_deleted else self._owner_of(partition)[0]
+
+    def _owner_of(self, partition: Partition) -> tuple[ShareStateOwner, ControlRecordLedger]:
         known = self._owners.get(partition.name)
         if known is None or known[0].partition is not partition:
             self._let_go()
@@ -147,10 +162,15 @@ class ColocatedPersister(AskingPersister):
             )
             owner.load()
             known = self._owners[partition.name] = (owner, ledger)
-        return known[0]
+        return known
 
     def _let_go(self) -> None:
         """Of the owners whose partitions are gone."""
         gone = [name for name, (owner, _) in self._owners.items() if owner.partition.is_deleted]
         for name in gone:
             self._owners.pop(name)[0].stop()
+
+
+def _holds_on(ledger: ControlRecordLedger, before: int) -> bool:
+    earliest = ledger.earliest_checkpoint()
+    return earliest is not None and earliest < before

@@ -22,7 +22,7 @@ from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import LoadStep, ShareLedger
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand
+from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand, Written
 from leaselog.coordination.share_state_facts import ShareFact
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
 from leaselog.log import Appended, AppendRefused, Durability, Origin
@@ -138,6 +138,14 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
             return answer
         self._promise(answer, outcome.answer)
         return answer
+
+    async def settled(self) -> bool:
+        """Returns when all that is decided so far is safe; False if it is not, or nobody knows in time."""
+        if self._shard is None:
+            return False
+        answer: _Answer = asyncio.get_running_loop().create_future()
+        self._promise(answer, Written())
+        return isinstance(await answer, Written)
 
     def stop(self) -> None:
         """Writes what is decided, refuses whoever waits, and everybody from now on."""

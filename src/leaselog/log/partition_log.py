@@ -406,28 +406,46 @@ class PartitionLog:
         self._move_start(before)
         return self.start_offset
 
-    def apply_retention(self, now_ms: int) -> DeleteWork | None:
+    def apply_retention(self, now_ms: int, *, upto: int | None = None) -> DeleteWork | None:
         """Take the segments nobody needs out of the log. Their files wait, renamed, for the caller to remove them.
 
-        By age, by size, and by where the log starts. The whole log may go, and then begins anew at its end.
-        A failing disk sets ``failure``.
+        By age, by size, and by where the log starts; none that reaches past ``upto``. The whole log may go, and then
+        begins anew at its end. A failing disk sets ``failure``.
         """
         if self.failure is not None:
             return None
         try:
-            return self._forget_expired(now_ms)
+            return self._forget_expired(now_ms, upto)
         except OSError as error:
             self.failure = error
             return None
 
-    def _forget_expired(self, now_ms: int) -> DeleteWork | None:
-        count = count_expired(
-            self._segments.infos(),
+    def retention_end(self, now_ms: int) -> int | None:
+        """The end of what ``apply_retention`` would take; None if that is nothing. A failing disk sets ``failure``."""
+        if self.failure is not None:
+            return None
+        try:
+            infos = self._segments.infos()
+        except OSError as error:
+            self.failure = error
+            return None
+        count = self._count_expired(infos, now_ms)
+        return infos[count - 1].end_offset if count else None
+
+    def _count_expired(self, infos: Sequence[SegmentInfo], now_ms: int) -> int:
+        return count_expired(
+            infos,
             self.config,
             now_ms=now_ms,
             start_offset=self.start_offset,
             visible_end=self.high_watermark,
         )
+
+    def _forget_expired(self, now_ms: int, upto: int | None) -> DeleteWork | None:
+        infos = self._segments.infos()
+        count = self._count_expired(infos, now_ms)
+        if upto is not None:
+            count = sum(segment.end_offset <= upto for segment in infos[:count])
         if count == 0:
             return None
         if count == len(self._segments):

@@ -1,4 +1,5 @@
-"""Share state in the log of the partition it is about (`leaselog.ColocatedPersister`), while brokers and members die.
+"""Share state in the log of the partition it is about (`leaselog.ColocatedPersister`), while brokers and members die
+and the log's beginning is cut off.
 
 Small, since it never rests: what the state's records lie at is lent as a gap, and finishing that is one more of them.
 """
@@ -9,8 +10,16 @@ from random import Random
 
 from leaselog.testing import sim_stage
 from leaselog.testing.sim_stage import Stage
+from sim.scenarios.deletions import delete_records
 
 __all__ = ["play", "settings"]
+
+CONFIGS: tuple[dict[str, str], ...] = (
+    {},
+    {"segment_ms": "500"},
+    {"retention_ms": "3000", "segment_ms": "500", "file_delete_delay_ms": "1000"},
+    {"retention_bytes": "2000", "segment_ms": "500"},
+)
 
 
 def settings(chance: Random) -> dict[str, str]:
@@ -23,13 +32,16 @@ def settings(chance: Random) -> dict[str, str]:
 async def play(stage: Stage) -> None:
     world, chance = stage.world, stage.world.chance
     world.slowest_sync_s = chance.choice((0.1, 1.0))
-    await stage.open(**chance.choice(({}, {"segment_ms": "500"})))
+    await stage.open(**chance.choice(CONFIGS))
     stage.add_producers(1, chance.randint(10, 30))
     stage.add_consumers(chance.randint(1, 2))
     for _ in range(chance.randint(1, 4)):
         await world.sleep(0.05, 2.0)
-        if chance.random() < 0.7:
+        what = chance.random()
+        if what < 0.5:
             await world.restart(gently=0.3)
+        elif what < 0.75:
+            await delete_records(stage)
         else:
             consumer = chance.choice(stage.consumers)
             if not consumer.is_done:

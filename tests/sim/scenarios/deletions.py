@@ -6,7 +6,7 @@ from leaselog.model import TopicPartition
 from leaselog.testing.sim_checks import key_of
 from leaselog.testing.sim_stage import Stage, settings
 
-__all__ = ["play", "settings"]
+__all__ = ["delete_records", "play", "settings"]
 
 
 CONFIGS: tuple[dict[str, str], ...] = (
@@ -28,13 +28,14 @@ async def play(stage: Stage) -> None:
     for _ in range(chance.randint(2, 8)):
         await world.sleep(0.2, 3.0)
         if chance.random() < 0.6:
-            await _delete_records(stage)
+            await delete_records(stage)
         if chance.random() < 0.3:
             await world.restart(gently=0.3)
     await stage.finish()
 
 
-async def _delete_records(stage: Stage) -> None:
+async def delete_records(stage: Stage) -> None:
+    """Some, of a partition that has any."""
     broker, chance = stage.world.broker, stage.world.chance
     assert broker is not None
     partition = chance.randrange(stage.partitions)

@@ -24,11 +24,12 @@ HIGH_WATERMARK = -1
 
 
 @serves(DeleteRecordsRequest, versions=(0, 2), kips="KIP-107, 204")
-def delete_records(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
+async def delete_records(request: DeleteRecordsRequest, context: RequestContext) -> DeleteRecordsResponse:
     response = DeleteRecordsResponse(
         topics=[
             DeleteRecordsTopicResult(
-                name=topic.name, partitions=[_delete(topic.name, wish, context) for wish in topic.partitions]
+                name=topic.name,
+                partitions=[await _delete(topic.name, wish, context) for wish in topic.partitions],
             )
             for topic in request.topics
         ]
@@ -43,10 +44,10 @@ def delete_records(request: DeleteRecordsRequest, context: RequestContext) -> De
     return response
 
 
-def _delete(
+async def _delete(
     topic: str, wish: DeleteRecordsPartition, context: RequestContext
 ) -> DeleteRecordsPartitionResult:
-    outcome = _move_start(topic, wish, context)
+    outcome = await _move_start(topic, wish, context)
     if isinstance(outcome, ErrorCode):
         return DeleteRecordsPartitionResult(
             partition_index=wish.partition_index, low_watermark=-1, error_code=outcome
@@ -54,7 +55,7 @@ def _delete(
     return DeleteRecordsPartitionResult(partition_index=wish.partition_index, low_watermark=outcome)
 
 
-def _move_start(topic: str, wish: DeleteRecordsPartition, context: RequestContext) -> int | ErrorCode:
+async def _move_start(topic: str, wish: DeleteRecordsPartition, context: RequestContext) -> int | ErrorCode:
     if is_internal(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     partition = find_partition(context.broker, topic, wish.partition_index)
@@ -64,5 +65,10 @@ def _move_start(topic: str, wish: DeleteRecordsPartition, context: RequestContex
     if log.config.is_compacted and not log.config.deletes_old:
         return ErrorCode.POLICY_VIOLATION
     before = log.high_watermark if wish.offset == HIGH_WATERMARK else wish.offset
+    if log.start_offset < before <= log.high_watermark:
+        if not await context.broker.logs.make_way(partition, before):
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if partition.is_deleted:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     outcome = log.delete_records(before)
     return outcome.code if isinstance(outcome, Refused) else outcome
