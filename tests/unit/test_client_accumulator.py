@@ -40,6 +40,15 @@ def took(batches: Accumulator, *, now_ms: int = 0) -> Batch:
     return batch
 
 
+def begun(records: int) -> Accumulator:
+    """The broker has the first batch of the partition, of a single record with the number 0."""
+    made = accumulator(1)
+    made.settle(took(made), written=True)
+    for _ in range(records):
+        made.append(P0, RECORD, SIZE, now_ms=0)
+    return made
+
+
 def test_a_record_takes_no_more_room_than_was_reckoned() -> None:
     odd = Record(b"key" * 50, b"v" * 9000, (("h", b"x" * 300), ("ü", None)), 2**40)
     one = len(build_batch([odd]))
@@ -60,8 +69,19 @@ def test_a_flush_waits_for_nobody() -> None:
 
 
 def test_batches_of_a_partition_are_numbered_one_after_the_other() -> None:
-    batches = accumulator(5)
-    assert [took(batches).base_sequence, took(batches).base_sequence] == [0, 3]
+    batches = begun(5)
+    assert [took(batches).base_sequence, took(batches).base_sequence] == [1, 4]
+
+
+def test_the_first_batch_of_an_epoch_goes_alone_as_a_broker_takes_any_number_for_the_first() -> None:
+    batches = accumulator(6)
+    first = took(batches)
+    assert take(batches) is None
+    batches.retry(first, at_ms=0, may_be_written=False)
+    assert took(batches) is first
+    batches.settle(first, written=True)
+    assert (took(batches).base_sequence, take(batches)) == (3, None)
+    assert took(accumulator(6, numbered=False)).base_sequence == -1
 
 
 def test_batches_without_idempotence_carry_no_sequence() -> None:
@@ -69,7 +89,7 @@ def test_batches_without_idempotence_carry_no_sequence() -> None:
 
 
 def test_only_so_many_batches_of_a_partition_are_in_flight() -> None:
-    batches = accumulator(9)
+    batches = begun(9)
     first, _ = took(batches), took(batches)
     assert take(batches) is None
     batches.settle(first, written=True)
@@ -77,7 +97,7 @@ def test_only_so_many_batches_of_a_partition_are_in_flight() -> None:
 
 
 def test_a_batch_sent_again_keeps_its_sequence_and_holds_back_what_is_new() -> None:
-    batches = accumulator(9)
+    batches = begun(9)
     first, second = took(batches), took(batches)
     batches.retry(second, at_ms=10, may_be_written=True)
     assert take(batches, now_ms=99) is None  # the first has not been answered yet
@@ -87,7 +107,7 @@ def test_a_batch_sent_again_keeps_its_sequence_and_holds_back_what_is_new() -> N
     assert take(batches, now_ms=10) is None  # one at a time, so that the order is certain
     batches.settle(first, written=True)
     assert took(batches, now_ms=10) is second
-    assert (first.base_sequence, second.base_sequence) == (0, 3)
+    assert (first.base_sequence, second.base_sequence) == (1, 4)
 
 
 def test_partitions_do_not_wait_for_each_other() -> None:
@@ -98,7 +118,7 @@ def test_partitions_do_not_wait_for_each_other() -> None:
 
 
 def test_giving_a_batch_up_numbers_the_rest_anew() -> None:
-    batches = accumulator(6)
+    batches = begun(6)
     first, second = took(batches), took(batches)
     batches.settle(first, written=False)
     assert not batches.must_renumber  # the second is still in flight under the old epoch
@@ -110,13 +130,13 @@ def test_giving_a_batch_up_numbers_the_rest_anew() -> None:
 
 
 def test_a_batch_that_may_be_written_is_settled_under_its_old_number_first() -> None:
-    batches = accumulator(6)
+    batches = begun(6)
     first, second = took(batches), took(batches)
     batches.settle(first, written=False)
     batches.retry(second, at_ms=0, may_be_written=True)
     assert not batches.must_renumber
     assert took(batches) is second
-    assert second.base_sequence == 3
+    assert second.base_sequence == 4
     batches.settle(second, written=True)
     assert batches.must_renumber
 
@@ -130,35 +150,53 @@ def in_doubt(batches: Accumulator, count: int) -> list[Batch]:
 
 
 def test_a_broker_that_knows_the_last_of_several_in_doubt_has_the_others() -> None:
-    batches = accumulator(9)
+    batches = begun(9)
     first, second = in_doubt(batches, 2)
     assert took(batches) is first
-    batches.retry_lost_count(first, at_ms=0)
+    batches.retry_lost_count(first, at_ms=0, passed_over="a connection")
     assert not batches.must_renumber  # the second may be written, which would tell of the first
     assert took(batches) is second
-    assert second.base_sequence == 3
-    assert batches.settle(second, written=True) == [first]
+    assert second.base_sequence == 4
+    assert batches.settle(second, written=True, over="a connection") == [first]
     assert batches.must_renumber
     batches.renumbered()
     assert took(batches).base_sequence == 0
 
 
+def test_a_younger_batch_tells_nothing_of_an_older_one_once_the_broker_may_have_lost_its_memory() -> None:
+    for then, now in (
+        (None, "a connection"),
+        ("a connection", "another"),
+        ("a connection", None),
+        (None, None),
+    ):
+        batches = begun(6)
+        first, second = in_doubt(batches, 2)
+        assert took(batches) is first
+        batches.retry_lost_count(first, at_ms=0, passed_over=then)
+        assert took(batches) is second
+        assert batches.settle(second, written=True, over=now) == []
+        assert batches.must_renumber
+        batches.renumbered()
+        assert took(batches) is first
+
+
 def test_a_broker_that_knows_none_of_several_in_doubt_gets_them_under_new_numbers() -> None:
-    batches = accumulator(6)
+    batches = begun(6)
     lost = in_doubt(batches, 2)
     for batch in lost:
         assert took(batches) is batch
-        batches.retry_lost_count(batch, at_ms=0)
+        batches.retry_lost_count(batch, at_ms=0, passed_over="a connection")
     assert batches.must_renumber
     batches.renumbered()
     assert took(batches) is lost[0]
-    assert batches.settle(lost[0], written=True) == []
+    assert batches.settle(lost[0], written=True, over="a connection") == []
     assert took(batches) is lost[1]
     assert [batch.base_sequence for batch in lost] == [0, 3]
 
 
 def test_a_number_too_early_is_tried_again_behind_the_one_before_it() -> None:
-    batches = accumulator(6)
+    batches = begun(6)
     first, second = took(batches), took(batches)
     batches.retry(first, at_ms=0, may_be_written=False)
     batches.retry_lost_count(second, at_ms=0)
@@ -169,7 +207,7 @@ def test_a_number_too_early_is_tried_again_behind_the_one_before_it() -> None:
 
 
 def test_a_batch_that_was_refused_is_not_written_because_a_younger_one_is() -> None:
-    batches = accumulator(6)
+    batches = begun(6)
     first, second = took(batches), took(batches)
     batches.retry(first, at_ms=0, may_be_written=False)
     assert batches.settle(second, written=True) == []
@@ -188,7 +226,9 @@ def test_nothing_new_is_numbered_while_the_count_is_lost() -> None:
 def test_sequences_wrap_to_zero() -> None:
     batches = accumulator(3)
     batches._lanes[P0].next_sequence = 2**31 - 2
-    assert took(batches).base_sequence == 2**31 - 2
+    first = took(batches)
+    assert first.base_sequence == 2**31 - 2
+    batches.settle(first, written=True)
     batches.append(P0, RECORD, SIZE, now_ms=0)
     assert took(batches).base_sequence == 1
 
@@ -226,7 +266,7 @@ def test_only_what_is_too_old_is_given_up_and_oldest_first() -> None:
 
 
 def test_time_alone_makes_nothing_ready_while_an_answer_is_awaited() -> None:
-    batches = accumulator(9)
+    batches = begun(9)
     second = [took(batches), took(batches)][1]
     batches.retry(second, at_ms=10, may_be_written=True)
     # Neither the retry nor the lingering head counts, only the time-out of what waits.

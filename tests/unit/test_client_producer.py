@@ -165,16 +165,17 @@ def test_a_broker_that_lost_count_gets_a_new_epoch() -> None:
 
 def test_a_broker_that_began_anew_and_knows_the_last_batch_alone_is_not_asked_for_ever() -> None:
     lost = ConnectionLost("gone")
-    cluster = ScriptedCluster(lost, lost, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
-    seen = produce(cluster, [b"a", b"b"], [b"c"], limits=BatchLimits(batch_bytes=1))
+    cluster = ScriptedCluster(0, lost, lost, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+    seen = produce(cluster, [b"z"], [b"a", b"b"], [b"c"], limits=BatchLimits(batch_bytes=1))
     assert cluster.arrived == [
-        (0, 0, [b"a"]),
-        (0, 1, [b"b"]),
-        (0, 0, [b"a"]),
-        (0, 1, [b"b"]),
+        (0, 0, [b"z"]),
+        (0, 1, [b"a"]),
+        (0, 2, [b"b"]),
+        (0, 1, [b"a"]),
+        (0, 2, [b"b"]),
         (1, 0, [b"c"]),
     ]
-    assert [(d.records[0].value, d.error) for d in seen] == [(b"a", None), (b"b", None), (b"c", None)]
+    assert [(d.records[0].value, d.error) for d in seen[1:]] == [(b"a", None), (b"b", None), (b"c", None)]
 
 
 def test_without_idempotence_no_producer_id_is_asked_for() -> None:

@@ -50,8 +50,9 @@ class Batch:
     tries: int = 0
     #: sent, and the answer did not say that it was refused
     may_be_written: bool = False
-    #: may have been written, and the broker expects another number: if it has a younger one, it has this one
-    is_passed: bool = False
+    #: may have been written, and the broker at the end of this connection expects another number: if it has a younger
+    #: one, it has this one
+    passed_over: object = None
 
 
 @dataclass(slots=True)
@@ -60,6 +61,8 @@ class _Lane:
     retries: list[Batch] = field(default_factory=list)
     in_flight: int = 0
     next_sequence: int = 0
+    #: the broker has written a batch of this epoch, so it knows which number comes next
+    is_begun: bool = False
 
 
 def record_bytes(record: Record) -> int:
@@ -132,15 +135,25 @@ class Accumulator:
             batch.base_sequence = lane.next_sequence
             lane.next_sequence = (lane.next_sequence + len(batch.records)) & MAX_SEQUENCE
 
-    def settle(self, batch: Batch, *, written: bool) -> list[Batch]:
+    def settle(self, batch: Batch, *, written: bool, over: object = None) -> list[Batch]:
         """A batch in flight is done with, for better or worse. Older ones of which this tells that they are written.
 
-        Their numbers come before its own, and brokers leave no gap.
+        Their numbers come before its own, and a broker leaves no gap. That holds for a broker that knew the producer
+        when it refused them, and goes on living: one that has lost its memory meanwhile takes any number for the
+        first. So they must have been refused ``over`` the same connection.
         """
         lane = self._lanes[batch.where]
         lane.in_flight -= 1
+        lane.is_begun = lane.is_begun or written
         self._forget(batch, written=written)
-        before = [b for b in lane.retries if written and b.is_passed and b.ordinal < batch.ordinal]
+        before = [
+            older
+            for older in lane.retries
+            if written
+            and older.passed_over is not None
+            and older.passed_over is over
+            and older.ordinal < batch.ordinal
+        ]
         for older in before:
             lane.retries.remove(older)
             self._forget(older, written=True)
@@ -154,19 +167,20 @@ class Accumulator:
         lane.retries.append(batch)
         lane.retries.sort(key=lambda b: b.ordinal)
 
-    def retry_lost_count(self, batch: Batch, at_ms: int, *, knows_producer: bool = True) -> None:
+    def retry_lost_count(self, batch: Batch, at_ms: int, *, passed_over: object = None) -> None:
         """A batch in flight came back because the broker expects another number, or forgot the producer.
 
         It may be behind one that has to be sent again first. If it is the oldest, and nothing else is in flight, the
         numbers are no longer of use: whatever else may have been written is settled, and the rest is numbered anew. A
         broker that began anew knows of each producer the last batch alone, as Kafka's snapshots keep no more, so that
         it refuses those before it that it has. (Java numbers them anew at once, and they are written twice.)
+        ``passed_over``: the connection to a broker that knows the producer; None if it does not.
         """
         lane = self._lanes[batch.where]
         if lane.in_flight == 1 and all(batch.ordinal < other.ordinal for other in lane.retries):
             self.ask_renumbering()
-        if self._renumbering and knows_producer:
-            batch.is_passed = batch.is_passed or batch.may_be_written
+        if self._renumbering and batch.may_be_written:
+            batch.passed_over = passed_over
         self.retry(batch, at_ms, may_be_written=batch.may_be_written and not self._renumbering)
 
     def ask_renumbering(self) -> None:
@@ -178,9 +192,9 @@ class Accumulator:
         assert self.must_renumber or not self._renumbering
         self._renumbering = False
         for lane in self._lanes.values():
-            lane.next_sequence = 0
+            lane.next_sequence, lane.is_begun = 0, False
             for batch in lane.retries:
-                batch.base_sequence, batch.is_passed = NO_SEQUENCE, False
+                batch.base_sequence, batch.passed_over = NO_SEQUENCE, None
 
     def expired(self, now_ms: int) -> list[Batch]:
         """Batches past their delivery time-out, which are given up with this call."""
@@ -222,12 +236,17 @@ class Accumulator:
         if lane.retries:
             again = self._next_retry(lane)
             return again if again is not None and again.retry_at_ms <= now_ms else None
-        if not lane.waiting or self._renumbering or lane.in_flight >= self._limits.in_flight:
+        if not lane.waiting or self._renumbering or lane.in_flight >= self._limit_of(lane):
             return None
         batch = lane.waiting[0]
         is_full = len(lane.waiting) > 1 or batch.size_bytes >= self._limits.batch_bytes
         lingered = batch.created_ms + self._limits.linger_ms <= now_ms
         return batch if is_full or lingered or flush else None
+
+    def _limit_of(self, lane: _Lane) -> int:
+        """A broker that does not know the producer takes any number for the first, so the first goes alone: if it were
+        refused, and the next one not, it could never be written any more."""
+        return self._limits.in_flight if lane.is_begun or not self._numbered else 1
 
     def _forget(self, batch: Batch, *, written: bool) -> None:
         self._buffered_bytes -= batch.size_bytes - HEADER_BYTES

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from leaselog.client.accumulator import Accumulator, Batch, BatchLimits, fit, record_bytes
 from leaselog.client.cluster import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, Cluster
+from leaselog.client.connection import Connection
 from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, UnsupportedVersion, raise_for
 from leaselog.client.partitioner import Partitioner
 from leaselog.client.surroundings import monotonic_ms as _now_ms
@@ -304,9 +305,10 @@ class BatchProducer:
     async def _deliver(self, leader: int, batches: list[Batch]) -> None:
         """One produce request and what follows from its answer, or from there being none."""
         try:
-            answers = await self._produce(leader, batches)
+            connection = await self._cluster.connection(leader)
+            answers = await self._produce(connection, batches)
             for batch in batches:
-                self._settle(batch, answers.get(batch.where))
+                self._settle(batch, answers.get(batch.where), connection)
         except ClientError as failed:
             for batch in batches:
                 self._stale.add(batch.where.topic)
@@ -319,9 +321,8 @@ class BatchProducer:
             self._wake.set()
 
     async def _produce(
-        self, leader: int, batches: list[Batch]
+        self, connection: Connection, batches: list[Batch]
     ) -> dict[TopicPartition, PartitionProduceResponse]:
-        connection = await self._cluster.connection(leader)
         request = ProduceRequest(
             acks=self._settings.acks,
             timeout_ms=self._cluster.request_timeout_ms,
@@ -366,7 +367,7 @@ class BatchProducer:
 
     # outcomes
 
-    def _settle(self, batch: Batch, answer: PartitionProduceResponse | None) -> None:
+    def _settle(self, batch: Batch, answer: PartitionProduceResponse | None, connection: Connection) -> None:
         if answer is None:
             self._give_up(
                 batch, BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{batch.where}: not in the answer")
@@ -374,13 +375,15 @@ class BatchProducer:
             return
         code = answer.error_code
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            for older in self._batches.settle(batch, written=True):
+            for older in self._batches.settle(batch, written=True, over=connection):
                 self._tell(Delivered(older.where, -1, older.records, tags=older.tags))
             self._tell(Delivered(batch.where, answer.base_offset, batch.records, tags=batch.tags))
         elif code in _LOST_COUNT and self._settings.is_idempotent:
             if self._may_try_again(batch):
-                knows = code != ErrorCode.UNKNOWN_PRODUCER_ID
-                self._batches.retry_lost_count(batch, self._retry_at_ms(batch), knows_producer=knows)
+                knows_it = code != ErrorCode.UNKNOWN_PRODUCER_ID
+                self._batches.retry_lost_count(
+                    batch, self._retry_at_ms(batch), passed_over=connection if knows_it else None
+                )
         elif (failed := BrokerError(code, answer.error_message)).is_retriable:
             self._stale.add(batch.where.topic)
             self._try_again(batch, in_doubt=code in _IN_DOUBT)
