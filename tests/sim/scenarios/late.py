@@ -11,11 +11,14 @@ __all__ = ["play", "settings"]
 async def play(stage: Stage) -> None:
     world, chance = stage.world, stage.world.chance
     await stage.open()
-    if chance.random() < 0.3:  # more than a window may hold
+    has_many = chance.random() < 0.3  # more than a window may hold
+    if has_many:
         stage.add_producers(1, 300, pause_s=0.002)
     else:
         stage.add_producers(1, chance.randint(20, 60))
-    habits = Habits.by_chance(chance, dawdles=0.3, dawdle_s=chance.choice((1.9, 2.0, 2.1, 3.0)))
+    # two who take them one by one would otherwise still be at it when all has to be through
+    dawdles = 0.05 if has_many else 0.3
+    habits = Habits.by_chance(chance, dawdles=dawdles, dawdle_s=chance.choice((1.9, 2.0, 2.1, 3.0)))
     stage.add_consumers(chance.randint(2, 4), habits=habits)
     for _ in range(chance.randint(2, 5)):
         await world.sleep(0.5, 2.0)
