@@ -157,7 +157,9 @@ class Inspector:
     def _look_at_start(self, where: tuple[str, str, int], machine: SharePartition) -> None:
         if machine.start < self.starts.get(where, 0) and not self._starts_move:
             raise Impossible(f"{where}: the start was {self.starts[where]} and is {machine.start}")
-        if machine.writes_in_flight == 0:  # what is not safe yet may be taken back by a crash
+        # What is not safe yet may be taken back by a crash: what is being written, and what stands without its write,
+        # a last lease's end. (What was written is in the book.)
+        if machine.writes_in_flight == 0 and machine.counters.failed_writes == 0:
             self.starts[where] = machine.start
 
     def _look_at_pause(self, broker: Broker, where: tuple[str, str, int], machine: SharePartition) -> None:
