@@ -70,6 +70,24 @@ def share_broker(
     process.stop()
 
 
+@pytest.fixture(scope="module")
+def dead_broker(
+    tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
+) -> Iterator[BrokerProcess]:
+    """A broker on which no topic comes into being unasked, and a group begins without waiting for others."""
+    settings = {
+        **SHARE,
+        "auto.create.topics.enable": "false",
+        "group.share.assignment.interval.ms": "0",
+        "group.share.min.assignment.interval.ms": "0",
+    }
+    process = BrokerProcess(tmp_path_factory.mktemp("dead-letters"), settings)
+    pytestconfig.stash[_brokers].append(process)
+    process.start()
+    yield process
+    process.stop()
+
+
 @pytest.fixture(scope="session")
 def java() -> Java:
     return Java()

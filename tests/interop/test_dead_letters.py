@@ -11,14 +11,13 @@ import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from confluent_kafka import AcknowledgeType as Theirs
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from interop.broker_process import CHECKOUT, SHARE, BrokerProcess, is_kafka
+from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
 from interop.confluent_io import (
     WAIT_S,
     Headers,
@@ -52,20 +51,6 @@ GUIDE = CHECKOUT / "docs" / "guides" / "dead-letters.md"
 ALLOWED = {"errors.deadletterqueue.group.enable": "true"}
 REJECTED = b"Offset rejected by client."
 EXHAUSTED = b"Offset delivery count exceeded the threshold."
-
-
-@pytest.fixture(scope="module")
-def dead_broker(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    settings = {
-        **SHARE,
-        "auto.create.topics.enable": "false",
-        "group.share.assignment.interval.ms": "0",
-        "group.share.min.assignment.interval.ms": "0",
-    }
-    process = BrokerProcess(tmp_path_factory.mktemp("dead-letters"), settings)
-    process.start()
-    yield process
-    process.stop()
 
 
 def why(topic: str, group: str, partition: int, offset: int, count: int, message: bytes) -> Headers:

@@ -15,11 +15,10 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from interop.broker_process import SHARE, BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import Headers, Sent, as_sent, create_topic, produce, read, wait_until
 from interop.test_cli import Cli
 from interop.test_dead_letters import ALLOWED, REJECTED, all_of, end_of, group_of, until_archived, why
@@ -184,20 +183,6 @@ def test_a_redrive_that_is_killed_ten_times_puts_every_letter_back_once(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
     kill_again_and_again(broker, fresh, 10)
-
-
-@pytest.fixture(scope="module")
-def dead_broker(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    settings = {
-        **SHARE,
-        "auto.create.topics.enable": "false",
-        "group.share.assignment.interval.ms": "0",
-        "group.share.min.assignment.interval.ms": "0",
-    }
-    process = BrokerProcess(tmp_path_factory.mktemp("redrive"), settings)
-    process.start()
-    yield process
-    process.stop()
 
 
 def work_through(
