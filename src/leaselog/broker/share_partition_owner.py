@@ -267,9 +267,8 @@ class SharePartitionOwner:
     ) -> Helping | Refused:
         """Leases records to the member; nothing if there is nothing to have. Refuses what reading the log refuses."""
         machine = self.machine
-        if (
-            machine is None or self.is_over or self._is_paused()
-        ):  # a lease of another partition may have tripped it
+        # It may be paused by now: a lease of another partition can have tripped the breaker.
+        if machine is None or self.is_over or self._is_paused():
             return NOTHING
         offset = machine.next_fetch_offset
         read = self._reader.read(

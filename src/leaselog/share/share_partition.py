@@ -106,9 +106,11 @@ class SharePartition:
             window.append(batch.start, UNREAD)
             is_doomed = batch.state is RecordState.ARCHIVING
             cause = cause_from_count(batch.delivery_count, limits) if is_doomed else None
-            is_due = batch.due_ms is None or min(batch.due_ms, latest_ms) <= now_ms
-            due_ms = None if is_due or batch.due_ms is None else min(batch.due_ms, latest_ms)
-            window.append(batch.end, Cell(batch.state, batch.delivery_count, deadline_ms=due_ms, cause=cause))
+            due_ms = None if batch.due_ms is None else min(batch.due_ms, latest_ms)
+            waits_until = _not_over(due_ms, now_ms)
+            window.append(
+                batch.end, Cell(batch.state, batch.delivery_count, deadline_ms=waits_until, cause=cause)
+            )
         window.trim(log_start)
         window.advance()
         if window.count(RecordState.ARCHIVING):
@@ -536,13 +538,8 @@ class SharePartition:
     def _settled(self, cell: Cell, now_ms: int) -> Cell:
         """What is written now. A wait that was over before its write is none."""
         assert cell.target is not None
-        is_due = cell.due_ms is None or cell.due_ms <= now_ms
-        return Cell(
-            cell.target,
-            cell.delivery_count,
-            deadline_ms=None if is_due else cell.due_ms,
-            cause=cell.cause,
-        )
+        waits_until = _not_over(cell.due_ms, now_ms)
+        return Cell(cell.target, cell.delivery_count, deadline_ms=waits_until, cause=cell.cause)
 
 
 def _is_unsent(cell: Cell) -> bool:
@@ -551,6 +548,10 @@ def _is_unsent(cell: Cell) -> bool:
 
 def _record_count(runs: list[Run]) -> int:
     return sum(end - start for start, end, _ in runs)
+
+
+def _not_over(due_ms: int | None, now_ms: int) -> int | None:
+    return due_ms if due_ms is not None and due_ms > now_ms else None
 
 
 def _undelivered(cell: Cell) -> Cell:
