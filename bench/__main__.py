@@ -39,7 +39,7 @@ RAW = ROOT / "out" / "bench" / "raw.json"
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the brokers end with the run, however it ends
     args = arguments()
-    rows = [row for row in ROWS if not args.rows or row.name in args.rows]
+    rows = [row for row in ROWS if row.name in args.rows or not (args.rows or row.only_when_named)]
     if args.render:
         run = Run.of_json(json.loads(args.render.read_text()))
     else:

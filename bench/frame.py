@@ -67,6 +67,8 @@ class Row:
     durabilities: tuple[str, ...] = ("os", "fsync")
     #: whether the broker runs, and is warm, before the first case; a row that times a start does it itself
     starts_broker: bool = True
+    #: not part of a whole run
+    only_when_named: bool = False
 
     def chosen(self, is_quick: bool) -> tuple[Case, ...]:
         if not (is_quick and self.quick):

@@ -19,6 +19,7 @@ from bench import ROOT
 __all__ = ["Moment", "describe", "processor_seconds", "resident_mb"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
+_CALLS = 200_000
 _DISK_TRIES = 50
 _RAW_MB = 200
 
@@ -73,9 +74,28 @@ def describe(home: Path) -> dict[str, str]:
         "machine": f"{os.cpu_count()} x {model}, {memory_kb / 2**20:.0f} GB, Linux {platform.release()}",
         "disk": _disk(home),
         "leaselog": f"{version('leaselog')} ({_commit()})",
-        "Python": f"{platform.python_version()}, uvloop {version('uvloop')}",
+        "Python": f"{platform.python_version()}, uvloop {version('uvloop')}; {_interpreter()}",
         "librdkafka": f"{confluent_kafka.libversion()[0]} with confluent-kafka {version('confluent-kafka')}",
     }
+
+
+def _interpreter() -> str:
+    """How fast it is: builds of one version differ by half, and do not say how they were made."""
+
+    class Counter:
+        count = 0
+
+        def add(self, more: int) -> int:
+            self.count += more
+            return self.count
+
+    def took_s() -> float:
+        counter, began = Counter(), time.perf_counter()
+        for number in range(_CALLS):
+            counter.add(number & 1)
+        return time.perf_counter() - began
+
+    return f"a method call {min(took_s() for _ in range(5)) / _CALLS * 1e9:.0f} ns"
 
 
 def _commit() -> str:

@@ -14,8 +14,10 @@ __all__ = ["Jobs", "do_jobs", "topic_of_jobs", "wait_for"]
 #: nobody does more in a second on two cores; a topic that runs dry is an error, not a slow broker
 MOST_JOBS_S = 4_000
 RAMP_S = 6
+#: with what a record takes besides, a hundred and more go into a batch of a producer that has much to send
+JOB_BYTES = 100
 #: seconds of warm-up, and those that count: of a whole run, and of a quick one
-FULL, QUICK = (5, 10), (1, 2)
+FULL, QUICK = (4, 8), (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,19 +34,24 @@ class Jobs:
         return self.accepted / self.seconds
 
 
-def topic_of_jobs(stage: Stage) -> tuple[str, int]:
-    """One partition of small records, and how many: each a batch, as jobs come one by one. Every case's own group
-    begins with the first."""
+def topic_of_jobs(stage: Stage, *, each_alone: bool = False) -> tuple[str, int]:
+    """One partition of jobs, and how many. Every case's own group begins with the first.
+
+    They lie in batches of 16 KB, as Java's producer sends them when it has many; or each is a batch of its own.
+    """
     count = stage.size(MOST_JOBS_S * (sum(FULL) + RAMP_S), 12_000)
+    batches = (
+        {"linger_ms": 0, "batch_num_messages": 1} if each_alone else {"linger_ms": 5, "batch_size": 16_384}
+    )
 
     def filled() -> str:
         # nothing is produced while the clock runs; Kafka would sync every one of these by itself
         topic = stage.topic(flush_messages=str(2**63 - 1))
-        jobs = (b"job %d" % number for number in range(count))
-        fill(stage.address, topic, jobs, acks=1, linger_ms=0, batch_num_messages=1)
+        jobs = (b"job %d" % number + bytes(JOB_BYTES) for number in range(count))
+        fill(stage.address, topic, jobs, acks=1, **batches)
         return topic
 
-    return stage.once("jobs", filled), count
+    return stage.once(f"jobs, {each_alone=}", filled), count
 
 
 def do_jobs(
@@ -56,12 +63,13 @@ def do_jobs(
     work_us: int = 0,
     release_every: int = 0,
     retry_backoff_ms: int = 0,
+    fetch_max_bytes: int = 0,
 ) -> Jobs:
     """By a group of its own, from the first record; the broker's processor is that of the seconds that count."""
     pause = {"share_retry_backoff_ms": str(retry_backoff_ms)} if retry_backoff_ms else {}
     group = stage.group(topic, 1, **pause)
     warm_s, seconds = stage.size(FULL, QUICK)
-    args = (stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every)
+    args = (stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every, fetch_max_bytes)
     with stage.java.running("bench.Jobs", *args) as said:
         wait_for(said, "BEGIN")
         with stage.processor() as spent:

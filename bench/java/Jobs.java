@@ -18,7 +18,8 @@ import org.apache.kafka.common.TopicIdPartition;
 /**
  * Single jobs: poll one record, work, acknowledge it, commit, over and over, by any number of consumers at once.
  *
- * <p>ADDRESS TOPIC GROUP CONSUMERS WARM_SECONDS SECONDS WORK_MICROS RELEASE_EVERY. The clock runs when every consumer has
+ * <p>ADDRESS TOPIC GROUP CONSUMERS WARM_SECONDS SECONDS WORK_MICROS RELEASE_EVERY FETCH_MAX_BYTES (0: the default). The
+ * clock runs when every consumer has
  * had a job and the warm seconds are over. Every RELEASE_EVERY-th record (0: none) is released when it is delivered first. Prints BEGIN and
  * END when the clock does, then: jobs accepted, records released, the highest offset seen, and the percentiles 50 and 99 of one
  * poll-work-acknowledge-commit cycle in microseconds.
@@ -31,6 +32,7 @@ public final class Jobs {
   private final String group;
   private final long workNs;
   private final int releaseEvery;
+  private final int fetchMaxBytes;
   private final CountDownLatch ready;
   private final AtomicReference<Throwable> wrong = new AtomicReference<>();
   private volatile long beginNs = Long.MAX_VALUE;
@@ -50,6 +52,7 @@ public final class Jobs {
     ready = new CountDownLatch(Integer.parseInt(args[3]));
     workNs = Long.parseLong(args[6]) * 1000;
     releaseEvery = Integer.parseInt(args[7]);
+    fetchMaxBytes = Integer.parseInt(args[8]);
   }
 
   public static void main(String[] args) throws InterruptedException {
@@ -89,7 +92,7 @@ public final class Jobs {
 
   private void consume(Done done) {
     boolean isReady = false;
-    try (KafkaShareConsumer<byte[], byte[]> consumer = Sharers.ofSingleJobs(address, group)) {
+    try (KafkaShareConsumer<byte[], byte[]> consumer = Sharers.ofSingleJobs(address, group, fetchMaxBytes)) {
       consumer.subscribe(List.of(topic));
       long began = System.nanoTime();
       while (System.nanoTime() < endNs && wrong.get() == null) {

@@ -13,11 +13,14 @@ final class Sharers {
   }
 
   /** One record a poll, each acknowledged by a call. */
-  static KafkaShareConsumer<byte[], byte[]> ofSingleJobs(String address, String group) {
+  static KafkaShareConsumer<byte[], byte[]> ofSingleJobs(String address, String group, int fetchMaxBytes) {
     Properties settings = settings(address, group);
     settings.put("share.acknowledgement.mode", "explicit");
     settings.put("share.acquire.mode", "record_limit");
     settings.put("max.poll.records", "1");
+    if (fetchMaxBytes > 0) {
+      settings.put("fetch.max.bytes", String.valueOf(fetchMaxBytes));
+    }
     return of(settings);
   }
 

@@ -8,19 +8,22 @@ from bench import batches
 from bench.frame import Case, Measured, Metric, Row
 from bench.stage import Stage
 
-#: by record size: enough for seconds, little enough for the page cache
-RECORDS = {100: 500_000, 1024: 200_000, 10_240: 30_000}
-QUICK_RECORDS = {100: 20_000, 1024: 5_000, 10_240: 1_000}
+#: by client and record size: enough for seconds, little enough for the page cache
+RECORDS = {
+    "librdkafka": {100: 500_000, 1024: 200_000, 10_240: 30_000},
+    "Java": {100: 400_000, 1024: 100_000, 10_240: 12_000},
+}
+QUICK_RECORDS = {client: {100: 20_000, 1024: 5_000, 10_240: 1_000} for client in RECORDS}
 #: of the records, before the clock runs, on the same topic
 WARM_PART = 4
 _SAID = re.compile(r"(\d+) records sent, ([\d.]+) records/sec")
 
 
 def measure(stage: Stage, case: Case) -> Measured:
-    size, partitions = case.values["size"], case.values["partitions"]
+    client, size, partitions = case.values["client"], case.values["size"], case.values["partitions"]
     topic = stage.topic(partitions)
-    count = stage.size(RECORDS, QUICK_RECORDS)[size]
-    by = _librdkafka if case.values["client"] == "librdkafka" else _java
+    count = stage.size(RECORDS, QUICK_RECORDS)[client][size]
+    by = _librdkafka if client == "librdkafka" else _java
     rate, broker_s = by(stage, topic, size, count)
     return Measured({"records/s": rate, "MB/s": rate * size / 1e6}, count, broker_s)
 
