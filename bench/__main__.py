@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 from bench import ROOT
@@ -29,7 +30,7 @@ from bench.jvm import Jars, JavaClients, bring_jars
 from bench.machine import describe
 from bench.report import render, write_into
 from bench.rows import ROWS
-from bench.runner import Plan, Turn, run_turn
+from bench.runner import Plan, Sitting, Turn
 from bench.timetable import Progress, expected_s, timetable
 
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -88,21 +89,22 @@ def measure(
 ) -> None:
     java = JavaClients(jars, home / "classes")
     each_s = [expected_s(turn, plan.cases, is_quick=plan.is_quick) for turn in turns]
-    progress, began_s = Progress(sum(each_s)), time.monotonic()
-    for n, (turn, turn_s) in enumerate(zip(turns, each_s, strict=True)):
-        turn_began_s = time.monotonic()
-        if args.minutes and turn_began_s - began_s + progress.likely_s(turn_s) > args.minutes * 60:
-            tell(
-                f"{len(turns) - n} of {len(turns)} rows are left for another time: --resume goes on with them"
-            )
-            return
-        for figure in run_turn(plan, turn, jars, java, home / f"{n}-{turn.kind}"):
-            run.figures.append(figure)
-            # after each: hours of figures are not lost with the run
-            args.json.write_text(json.dumps(run.as_json(), indent=1))
-            tell(said(figure))
-        progress.ended(turn_s, time.monotonic() - turn_began_s)
-        tell(f"{n + 1} of {len(turns)}; about {progress.likely_s(progress.left_s) / 60:.0f} min left")
+    progress, began_s, done = Progress(sum(each_s)), time.monotonic(), 0
+    for (number, durability), together in groupby(turns, key=lambda turn: (turn.round, turn.durability)):
+        with Sitting(plan, durability, jars, java, home / f"{number}-{durability}") as sitting:
+            for turn in together:
+                turn_s, turn_began_s = each_s[done], time.monotonic()
+                if args.minutes and turn_began_s - began_s + progress.likely_s(turn_s) > args.minutes * 60:
+                    tell(f"{len(turns) - done} of {len(turns)} rows are left: --resume goes on with them")
+                    return
+                for figure in sitting.run(turn):
+                    run.figures.append(figure)
+                    # after each: hours of figures are not lost with the run
+                    args.json.write_text(json.dumps(run.as_json(), indent=1))
+                    tell(said(figure))
+                done += 1
+                progress.ended(turn_s, time.monotonic() - turn_began_s)
+                tell(f"{done} of {len(turns)}; about {progress.likely_s(progress.left_s) / 60:.0f} min left")
 
 
 def said(figure: Figure) -> str:

@@ -65,7 +65,9 @@ class Row:
     settings: Mapping[str, str] = field(default_factory=dict)
     kinds: tuple[str, ...] = (LEASELOG, KAFKA)
     durabilities: tuple[str, ...] = ("os", "fsync")
-    #: whether the broker runs, and is warm, before the first case; a row that times a start does it itself
+    #: on a broker that is fresh and knows no other row: for memory, settings, and what ends brokers itself
+    has_own_broker: bool = False
+    #: whether that runs, and has had some work, before the first case; a row that times a start does it itself
     starts_broker: bool = True
     #: not part of a whole run
     only_when_named: bool = False

@@ -27,8 +27,9 @@ BROKER_JVM = [
     "-Xms1g", "-Xmx1g", "-server", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
     "-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent",
 ]  # fmt: skip
-#: the same for the tools, with the heap of the benchmark scripts
-CLIENT_JVM = ["-Xms512m", "-Xmx512m", *BROKER_JVM[2:]]
+#: The same for the tools, with the heap of the benchmark scripts, and without the second compiler: it would take half a
+#: processor from the broker for as long as a row is.
+CLIENT_JVM = ["-Xms512m", "-Xmx512m", *BROKER_JVM[2:], "-XX:TieredStopAtLevel=1"]
 PATIENCE_S = 600.0
 
 

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from bench.brokers import Broker
 from bench.frame import Case, Figure, Row
 from bench.jvm import BROKER_JVM, CLIENT_JVM, Jars, JavaClients
 from bench.machine import Moment
 from bench.stage import Stage
-from bench.warm_up import warm_up
+from bench.warm_up import some_batches, warm_up
 
-__all__ = ["Plan", "Turn", "run_turn"]
+__all__ = ["Plan", "Sitting", "Turn"]
 
 
 class Turn(NamedTuple):
-    """One row on one broker, with all its cases; a fresh process on a fresh directory."""
+    """One row on one broker, with all its cases."""
 
     round: int
     durability: str
@@ -76,28 +78,62 @@ class Plan:
         }  # fmt: skip
 
 
-def run_turn(plan: Plan, turn: Turn, jars: Jars, java: JavaClients, place: Path) -> Iterator[Figure]:
-    """Its figures as they come; ``place`` is there as long as it runs."""
-    broker = Broker(turn.kind, place, turn.durability, turn.row.settings, jars)
-    try:
-        stage = Stage(broker, java, place, plan.is_quick)
-        yield from _run_row(stage, turn.row, plan.cases(turn.row), turn.round, turn.durability)
-    finally:
-        broker.kill()
-        shutil.rmtree(place, ignore_errors=True)
+class Sitting:
+    """The brokers that the rows of one round share: both run and are warm, one rests while the other is measured."""
 
+    def __init__(self, plan: Plan, durability: str, jars: Jars, java: JavaClients, home: Path) -> None:
+        self._plan, self._durability, self._jars, self._java, self._home = plan, durability, jars, java, home
+        self._warm: dict[str, tuple[Broker, Iterator[int]]] = {}
+        self._alone = itertools.count(1)
 
-def _run_row(stage: Stage, row: Row, cases: Sequence[Case], number: int, durability: str) -> Iterator[Figure]:
-    failed = ""
-    if row.starts_broker:
-        try:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        for warm, _ in self._warm.values():
+            warm.kill()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def run(self, turn: Turn) -> Iterator[Figure]:
+        """Its figures as they come."""
+        failed = ""
+        with self._stage(turn) as stage:
+            try:
+                self._begin(stage, turn.row)
+            except Exception as problem:  # noqa: BLE001 - the other rows are still to be measured
+                failed = f"no broker to measure on: {_said(problem)}"
+            for case in self._plan.cases(turn.row):
+                of = Figure(turn.row.name, case.label, turn.kind, turn.durability, turn.round, failed=failed)
+                yield of if failed else _measured(stage, turn.row, case, of)
+
+    @contextmanager
+    def _stage(self, turn: Turn) -> Iterator[Stage]:
+        if turn.row.has_own_broker:
+            place = self._home / f"{turn.kind}-{next(self._alone)}"
+            broker = Broker(turn.kind, place, self._durability, turn.row.settings, self._jars)
+            try:
+                yield Stage(broker, self._java, place, self._plan.is_quick)
+            finally:
+                broker.kill()
+                shutil.rmtree(place, ignore_errors=True)
+            return
+        if turn.kind not in self._warm:
+            place = self._home / turn.kind
+            broker = Broker(turn.kind, place, self._durability, {}, self._jars)
+            self._warm[turn.kind] = broker, itertools.count(1)
+        broker, names = self._warm[turn.kind]
+        stage = Stage(broker, self._java, broker.home, self._plan.is_quick, names)
+        yield stage
+        if broker.is_running():
+            stage.clear()
+
+    def _begin(self, stage: Stage, row: Row) -> None:
+        if row.has_own_broker and row.starts_broker:
+            stage.broker.start()
+            some_batches(stage)
+        elif not row.has_own_broker and not stage.broker.is_running():
             stage.broker.start()
             warm_up(stage)
-        except Exception as problem:  # noqa: BLE001 - the other rows are still to be measured
-            failed = f"no broker to measure on: {_said(problem)}"
-    for case in cases:
-        of = Figure(row.name, case.label, stage.broker.kind, durability, number, failed=failed)
-        yield of if failed else _measured(stage, row, case, of)
 
 
 def _measured(stage: Stage, row: Row, case: Case, of: Figure) -> Figure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaException, Producer
@@ -15,7 +15,7 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-__all__ = ["begin_group", "configure_group", "fill", "make_topic"]
+__all__ = ["begin_group", "configure_group", "delete_topics", "fill", "make_topic"]
 
 PATIENCE_S = 60.0
 _AT_ONCE = 10_000
@@ -32,6 +32,12 @@ def make_topic(
     except KafkaException as refused:
         if refused.args[0].name() != "TOPIC_ALREADY_EXISTS":
             raise
+
+
+def delete_topics(address: str, topics: Sequence[str]) -> None:
+    admin = _admin(address)
+    for done in admin.delete_topics(list(topics)).values() if topics else ():
+        done.result(PATIENCE_S)
 
 
 def begin_group(address: str, group: str) -> None:

@@ -9,7 +9,7 @@ from typing import IO
 from bench.setting import fill
 from bench.stage import Stage
 
-__all__ = ["Jobs", "do_jobs", "topic_of_jobs", "wait_for"]
+__all__ = ["Jobs", "do_jobs", "some_jobs", "topic_of_jobs", "wait_for"]
 
 #: nobody does more in a second on two cores; a topic that runs dry is an error, not a slow broker
 MOST_JOBS_S = 4_000
@@ -80,6 +80,16 @@ def do_jobs(
     if accepted <= 0:
         raise RuntimeError("no job was done while the clock ran")
     return Jobs(accepted, released, seconds, p50 / 1e3, p99 / 1e3, spent.seconds)
+
+
+def some_jobs(stage: Stage, seconds: int) -> None:
+    """Eight consumers at work for so long, and nobody looks at how fast."""
+    topic, _ = topic_of_jobs(stage)
+    with stage.java.running(
+        "bench.Jobs", stage.address, topic, stage.group(topic), 8, 0, seconds, 0, 0, 0
+    ) as said:
+        wait_for(said, "END")
+        said.readline()
 
 
 def wait_for(said: IO[str], awaited: str) -> None:

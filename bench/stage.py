@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from bench.brokers import Broker
 from bench.jvm import JavaClients
-from bench.setting import configure_group, make_topic
+from bench.setting import configure_group, delete_topics, make_topic
 from interop.broker_process import BrokerProcess
 from interop.share_member import begin
 
@@ -33,8 +33,10 @@ class Stage:
     java: JavaClients
     home: Path
     is_quick: bool = False
+    #: of a broker that other rows have been on, the names that are left
+    names: Iterator[int] = field(default_factory=lambda: itertools.count(1))
     _made: dict[str, str] = field(default_factory=dict)
-    _names: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+    _topics: list[str] = field(default_factory=list)
 
     @property
     def address(self) -> str:
@@ -45,7 +47,7 @@ class Stage:
         return quick if self.is_quick else full
 
     def fresh(self, stem: str) -> str:
-        return f"{stem}-{next(self._names)}"
+        return f"{stem}-{next(self.names)}"
 
     def topic(self, partitions: int = 1, **config: str) -> str:
         """Underscores in ``config`` stand for dots."""
@@ -53,7 +55,12 @@ class Stage:
         make_topic(
             self.address, name, partitions, {key.replace("_", "."): value for key, value in config.items()}
         )
+        self._topics.append(name)
         return name
+
+    def clear(self) -> None:
+        """The row is over: the next one finds no records of its topics."""
+        delete_topics(self.address, self._topics)
 
     def once(self, what: str, make: Callable[[], str]) -> str:
         """The topic that all cases of the row read from; made by the first."""

@@ -13,7 +13,7 @@ from bench.runner import Turn
 
 __all__ = ["Progress", "expected_s", "timetable"]
 
-#: starting a broker, warming it up, and ending it
+#: starting a broker of its own, some work, and ending it; those that rows share are warmed up once a round
 SET_UP_S = {LEASELOG: 8.0, KAFKA: 18.0}
 #: a quick case is mostly the start of its clients
 QUICK_CASE_S = 5.0
@@ -24,7 +24,8 @@ Cases = Callable[[Row], Sequence[Case]]
 def expected_s(turn: Turn, cases: Cases, *, is_quick: bool) -> float:
     """Of one row on one broker: what its cases take, and what comes before."""
     each_s = min(turn.row.case_s, QUICK_CASE_S) if is_quick else turn.row.case_s
-    return SET_UP_S[turn.kind] + each_s * len(cases(turn.row))
+    set_up_s = SET_UP_S[turn.kind] if turn.row.has_own_broker else 0.0
+    return set_up_s + each_s * len(cases(turn.row))
 
 
 def timetable(turns: Iterable[Turn], cases: Cases, *, is_quick: bool) -> str:

@@ -82,6 +82,7 @@ ROW = Row(
     measure=measure,
     case_s=10,
     operation="acknowledgement",
+    has_own_broker=True,
 )
 MILLION = Row(
     name="in-flight-million",
@@ -92,6 +93,7 @@ MILLION = Row(
     measure=measure,
     case_s=45,
     operation="acknowledgement",
+    has_own_broker=True,
     settings={
         "group.share.partition.max.record.locks": str(WIDEST_WINDOW),
         "group.share.max.partition.max.record.locks": str(WIDEST_WINDOW),

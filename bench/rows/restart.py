@@ -73,4 +73,5 @@ ROW = Row(
     measure=measure,
     case_s=25,
     operation="start",
+    has_own_broker=True,
 )

@@ -7,7 +7,7 @@ import time
 from bench.brokers import answers
 from bench.frame import Case, Measured, Metric, Row
 from bench.stage import Stage
-from bench.warm_up import warm_up
+from bench.warm_up import some_batches
 from interop.raw_requests import connected
 from leaselog.wire.messages.produce import (
     PartitionProduceData,
@@ -39,7 +39,7 @@ def measure(stage: Stage, _: Case) -> Measured:
     time.sleep(IDLE_S)
     idle_mb = broker.resident_mb()
     used_s = broker.processor_s()
-    warm_up(stage)
+    some_batches(stage)
     return Measured(
         {"answers": answered_s, "produces": produced_s, "idle": idle_mb, "after work": broker.resident_mb()},
         operations=1,
@@ -73,5 +73,6 @@ ROW = Row(
     measure=measure,
     case_s=22,
     operation="start",
+    has_own_broker=True,
     starts_broker=False,
 )

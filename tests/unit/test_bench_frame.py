@@ -161,7 +161,8 @@ def test_what_was_another_when_the_run_went_on_is_told_beside_what_it_was() -> N
 
 
 def test_the_timetable_names_every_row_and_the_sum() -> None:
-    plan = Plan([row("a", case_s=26.0), row("b", case_s=56.0)], ["os"], 1, False, [LEASELOG])
+    rows = [row(name, case_s=case_s, has_own_broker=True) for name, case_s in (("a", 26.0), ("b", 56.0))]
+    plan = Plan(rows, ["os"], 1, False, [LEASELOG])
     text = timetable(plan.turns(), plan.cases, is_quick=False)
     assert [line.split()[:2] for line in text.splitlines()[1:]] == [
         ["a", "1.0"],
