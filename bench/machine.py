@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import platform
 import statistics
@@ -16,7 +17,7 @@ import confluent_kafka
 
 from bench import ROOT
 
-__all__ = ["Moment", "describe", "processor_seconds", "resident_mb"]
+__all__ = ["Moment", "claim_memory", "describe", "processor_seconds", "resident_mb"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
 _CALLS = 200_000
@@ -61,6 +62,17 @@ class Moment:
         """How many processors somebody else had, on average."""
         ours = until.clients_s - self.clients_s + broker_s
         return max(0.0, (until.busy_s - self.busy_s - ours) / max(until.at - self.at, 1e-9))
+
+
+def claim_memory(size_bytes: int) -> None:
+    """Has the machine have so much free memory that is its own.
+
+    A virtual machine may have given what is free back to its host, and getting a page again for the page cache can take
+    longer than everything that a broker does with the records on it.
+    """
+    with mmap.mmap(-1, size_bytes) as memory:
+        for page in range(0, size_bytes, mmap.PAGESIZE):
+            memory[page] = 1
 
 
 def describe(home: Path) -> dict[str, str]:
