@@ -132,6 +132,7 @@ class Sitting:
             stage.broker.start()
             some_batches(stage)
         elif not row.has_own_broker and not stage.broker.is_running():
+            stage.broker.kill()  # what is left of one that ended by itself
             stage.broker.start()
             warm_up(stage)
 

@@ -193,3 +193,4 @@ def test_every_row_is_complete() -> None:
         assert len(set(labels)) == len(labels)
         assert set(of.quick) <= set(labels)
         assert all(set(case.targets) <= metrics for case in of.cases)
+        assert of.has_own_broker or (of.starts_broker and not of.settings)
