@@ -217,6 +217,18 @@ def test_a_failed_write_after_the_lease_ended_makes_records_available() -> None:
     assert said(d.writes[0]) == [(0, 2, 0, 1)]
 
 
+def test_what_a_failed_write_would_have_called_no_record_has_failed_when_its_last_lease_ends() -> None:
+    d = Driver(limit=2)
+    d.acquire(A, (0, 1))
+    d.settle(A, (0, 1, RELEASE))
+    d.acquire(A, (0, 1))
+    d.acknowledge(A, (0, 1, GAP))
+    d.pass_ms(LOCK_MS)
+    d.persist(ok=False)
+    assert d.states == [(0, 1, "archived", 2)]
+    assert d.partition.failed_count == 1
+
+
 def test_a_failed_write_after_the_last_lease_ended_archives() -> None:
     d = Driver(limit=2)
     d.acquire(A, (0, 3))

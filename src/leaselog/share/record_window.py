@@ -268,7 +268,7 @@ class RecordWindow:
             if not is_legal(old.state, new.state):
                 raise BrokenInvariant(f"{count} records would go from {old} to {new}")
             if old.state is RecordState.ACQUIRED:
-                self._finish(count, new.state, old.cause)
+                self._finish(count, new.state, new.cause)
         self._leave(count, old)
         self._enter(count, new)
 
