@@ -17,10 +17,11 @@ from leaselog.coordination.share_state_facts import (
     ShareUpdate,
 )
 from leaselog.model import GroupId, TopicId
-from leaselog.wire.codec import decode
-from leaselog.wire.errors import DecodeError
+from leaselog.wire.codec import decode, encode
+from leaselog.wire.errors import DecodeError, EncodeError
 from leaselog.wire.messages import share_records as kafka
 from leaselog.wire.records import Record
+from leaselog.wire.share_state_extensions import RecordedWaitingStateBatch, WaitingUpdateValue
 
 SAMPLES: list[tuple[str, str | None, ShareFact]] = [
     (
@@ -131,6 +132,39 @@ def test_the_same_fact_is_written_as_kafka_writes_it(key: str, value: str | None
     assert record.key.hex() == key
     assert (None if record.value is None else record.value.hex()) == value
     assert record.timestamp_ms == 77
+
+
+@pytest.mark.parametrize("due_ms", [0, 1])
+@pytest.mark.parametrize("count", [-1, 0, 2**31 - 1])
+@pytest.mark.parametrize("batch", [(0, 1, 0, 1), (10, 2**62, 2, 32767), (-3, 0, -1, -1)])
+@pytest.mark.parametrize("epochs", [(0, 0, -1), (2**31 - 1, 2**31 - 1, 2**63 - 1)])
+def test_an_update_of_one_stretch_has_the_bytes_that_the_codec_gives_it(
+    epochs: tuple[int, int, int], batch: tuple[int, int, int, int], count: int, due_ms: int
+) -> None:
+    start, end, state, deliveries = batch
+    update = ShareUpdate(WAITING.key, *epochs, count, (StateBatch(*batch, due_ms),))
+    stretch = RecordedWaitingStateBatch(
+        first_offset=start,
+        last_offset=end - 1,
+        delivery_state=state,
+        delivery_count=deliveries,
+        due_ms=due_ms,
+    )
+    expected = WaitingUpdateValue(
+        snapshot_epoch=epochs[0],
+        leader_epoch=epochs[1],
+        start_offset=epochs[2],
+        delivery_complete_count=count,
+        state_batches=[stretch],
+    )
+    assert encode_share_fact(update, 77).value == bytes(2) + encode(expected, 0)
+
+
+@pytest.mark.parametrize("deliveries", [-32769, 32768])
+def test_what_fits_no_record_is_the_codecs_to_refuse(deliveries: int) -> None:
+    update = ShareUpdate(WAITING.key, 0, 0, 0, 0, (StateBatch(0, 1, 2, deliveries),))
+    with pytest.raises(EncodeError):
+        encode_share_fact(update, 77)
 
 
 def test_a_record_of_another_kind_is_passed_over() -> None:

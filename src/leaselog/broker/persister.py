@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from leaselog.coordination.share_state_commands import (
     DeleteState,
@@ -74,29 +74,29 @@ class Persister(Protocol):
 
 
 class AskingPersister(ABC):
-    """The five calls as one question: whoever answers a command does it with the command's own kind of answer, so
-    the casts cost nothing, unlike a coroutine around each."""
+    """The five calls as one question: whoever answers a command does it with the command's own kind of answer."""
 
     def prepare(self) -> None:  # noqa: B027 - most have nothing to prepare
         pass
 
     def initialize(self, ask: InitializeState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._ask(ask))
+        return self._ask(ask)
 
     def read(self, ask: ReadState) -> asyncio.Future[StateRead | Refused]:
-        return cast("asyncio.Future[StateRead | Refused]", self._ask(ask))
+        return self._ask(ask)
 
     def write(self, ask: WriteState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._ask(ask))
+        return self._ask(ask)
 
     def delete(self, ask: DeleteState) -> asyncio.Future[Written | Refused]:
-        return cast("asyncio.Future[Written | Refused]", self._ask(ask))
+        return self._ask(ask)
 
     def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
-        return cast("asyncio.Future[ShareSummary | Refused]", self._ask(ask))
+        return self._ask(ask)
 
     @abstractmethod
-    def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]: ...
+    def _ask(self, command: KeyedCommand) -> asyncio.Future[Any]:
+        """``Any`` is the command's own kind of answer, or a refusal."""
 
 
 class InProcessPersister(AskingPersister):

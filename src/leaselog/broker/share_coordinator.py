@@ -64,12 +64,13 @@ class ShareCoordinator:
 
         NOT_COORDINATOR while there is no topic to keep it in.
         """
-        owner = self._owner_of(command.key)
-        if owner is None or command.key.partition < 0:
+        key = command.key
+        owner = self._owner_of(key)
+        if owner is None or key.partition < 0:
             answer: asyncio.Future[ShareStateAnswer] = asyncio.get_running_loop().create_future()
             answer.set_result(NOT_HERE if owner is None else NEGATIVE)
             return answer
-        return owner.ask(command, exists=self._exists(command.key))
+        return owner.ask(command, exists=self._exists(key))
 
     async def ready(self, key: SharePartitionKey) -> Refused | None:
         """Makes the topic if it is not there, and waits until the key's owner has loaded."""

@@ -14,6 +14,7 @@ from struct import error as StructError  # noqa: N812 - struct spells it like a 
 
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_facts import (
+    NO_COUNT,
     ShareDropped,
     ShareFact,
     SharePartitionKey,
@@ -26,6 +27,7 @@ from leaselog.wire.errors import BadValue, Truncated
 from leaselog.wire.messages import share_records as kafka
 from leaselog.wire.records import Record
 from leaselog.wire.share_state_extensions import (
+    AT_ONCE,
     RecordedWaitingStateBatch,
     WaitingSnapshotValue,
     WaitingUpdateValue,
@@ -37,18 +39,21 @@ _SNAPSHOT_KEY, _UPDATE_KEY = 0, 1
 _VERSION = 0
 _SHORT = Struct(">h")
 _VERSION_BYTES = _SHORT.pack(_VERSION)
+#: the value of an update of one stretch that does not wait, with a count: version | snapshot and leader epoch, start |
+#: stretches, plus 1 | first and last offset, state, deliveries, no tags | one tag: the count's, its size, the count
+_ONE_STRETCH = Struct(">h iiq B qqbhB BBBi")
 #: keys are written again and again
 _KEYS_REMEMBERED = 8192
 
 
 def encode_share_fact(fact: ShareFact, now_ms: int) -> Record:
     match fact:
+        case ShareUpdate():
+            value = _one_stretch(fact) or _VERSION_BYTES + encode(_update_value(fact), _VERSION)
+            return Record(_key_bytes(_UPDATE_KEY, fact.key), value, (), now_ms)
         case ShareSnapshot(key):
             value = _VERSION_BYTES + encode(_snapshot_value(fact), _VERSION)
             return Record(_key_bytes(_SNAPSHOT_KEY, key), value, timestamp_ms=now_ms)
-        case ShareUpdate(key):
-            value = _VERSION_BYTES + encode(_update_value(fact), _VERSION)
-            return Record(_key_bytes(_UPDATE_KEY, key), value, timestamp_ms=now_ms)
         case ShareDropped(key):
             return Record(_key_bytes(_SNAPSHOT_KEY, key), None, timestamp_ms=now_ms)
 
@@ -110,6 +115,22 @@ def _update_value(fact: ShareUpdate) -> WaitingUpdateValue:
         delivery_complete_count=fact.delivery_complete_count,
         state_batches=_batch_values(fact.batches),
     )
+
+
+def _one_stretch(fact: ShareUpdate) -> bytes | None:
+    """What the codec makes of nearly every update there is, in one go; None if this is another one."""
+    if len(fact.batches) != 1 or fact.delivery_complete_count == NO_COUNT:
+        return None
+    ((start, end, state, deliveries, due_ms),) = fact.batches
+    if due_ms != AT_ONCE:
+        return None
+    try:
+        return _ONE_STRETCH.pack(
+            _VERSION, fact.snapshot_epoch, fact.leader_epoch, fact.start_offset, 2, start, end - 1, state, deliveries,
+            0, 1, 0, 4, fact.delivery_complete_count,
+        )  # fmt: skip
+    except StructError:
+        return None  # the codec says what does not fit
 
 
 def _batch_values(batches: Iterable[StateBatch]) -> list[RecordedWaitingStateBatch]:

@@ -11,7 +11,7 @@ A write touches a few stretches among thousands, so it is spliced in between its
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -68,6 +68,8 @@ class StateBatches:
     def cut(self, start: int) -> None:
         """Forgets all below ``start``."""
         batches = self._batches
+        if not batches or batches[0].start >= start:
+            return
         del batches[: bisect_right(batches, start, key=_END)]
         if batches and batches[0].start < start:
             batches[0] = batches[0]._replace(start=start)
@@ -79,7 +81,8 @@ class StateBatches:
         if first == end:
             self._batches.insert(first, batch)
         else:
-            self._batches[first:end] = _merged(self._batches[first:end], batch)
+            held = self._batches[first:end]
+            self._batches[first:end] = _joined(held, batch) or _merged(held, batch)
 
     def check(self) -> None:
         """Raise ``BrokenInvariant`` unless this is the shortest way to say what it says."""
@@ -90,12 +93,31 @@ class StateBatches:
             raise BrokenInvariant(f"an empty stretch among {self._batches!r:.500}")
 
 
-def combine(*groups: Iterable[StateBatch], start: int = NO_OFFSET) -> tuple[StateBatch, ...]:
+def combine(*groups: Sequence[StateBatch], start: int = NO_OFFSET) -> tuple[StateBatch, ...]:
     """All of them as one, without what lies below ``start`` unless that is unknown."""
+    if len(groups) == 1 and len(groups[0]) == 1 and start <= groups[0][0].start < groups[0][0].end:
+        return tuple(groups[0])  # nothing to merge or to cut: nearly every write says one thing
     merged = StateBatches(batch for group in groups for batch in group)
     if start != NO_OFFSET:
         merged.cut(start)
     return tuple(merged)
+
+
+def _joined(held: list[StateBatch], new: StateBatch) -> list[StateBatch] | None:
+    """What ``_merged`` makes of them if all say the same: the one stretch that they cover. None if they do not.
+
+    What is delivered in order is acknowledged in about that order, so nearly every write only makes a stretch longer.
+    """
+    said = new[2:]
+    for old in held:
+        if old[2:] != said:
+            return None
+    start, end = held[0].start, held[-1].end
+    if new.start < start:
+        start = new.start
+    if new.end > end:
+        end = new.end
+    return [StateBatch(start, end, *said)]
 
 
 def _merged(held: list[StateBatch], new: StateBatch) -> list[StateBatch]:

@@ -48,6 +48,8 @@ _WORDS = {
     "did not match.",
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
 }
+#: one for all
+_WRITTEN = Written()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +100,13 @@ class ShareStateShard:
     def replay(self, fact: ShareFact, offset: int) -> None:
         """Make it so; ``offset`` is the record's. The same whether it was written just now or is read back."""
         match fact:
-            case ShareSnapshot():
-                self._states[fact.key] = _restored(fact, offset, self._states.get(fact.key))
-            case ShareUpdate(key):
+            case ShareUpdate():  # first: nearly all are
                 # The snapshot may have been cut off with a tombstone still to come.
-                state = self._states.get(key)
+                state = self._states.get(fact.key)
                 if state is not None:
                     _update(state, fact)
+            case ShareSnapshot():
+                self._states[fact.key] = _restored(fact, offset, self._states.get(fact.key))
             case ShareDropped(key):
                 self._states.pop(key, None)
             case _:
@@ -128,7 +130,7 @@ class ShareStateShard:
                 return ShareStateOutcome(self._summarize(command, exists))
             case DropTopicState(topic_id):
                 gone = tuple(ShareDropped(key) for key in self._states if key.topic_id == topic_id)
-                return ShareStateOutcome(Written(), gone)
+                return ShareStateOutcome(_WRITTEN, gone)
             case _:
                 assert_never(command)
 
@@ -150,7 +152,7 @@ class ShareStateShard:
             created_ms=now_ms,
             written_ms=now_ms,
         )
-        return ShareStateOutcome(Written(), (snapshot,))
+        return ShareStateOutcome(_WRITTEN, (snapshot,))
 
     def _write(self, ask: WriteState, now_ms: int, exists: bool) -> ShareStateOutcome:
         state = self._states.get(ask.key)
@@ -171,7 +173,7 @@ class ShareStateShard:
             ask.delivery_complete_count,
             combine(ask.batches, start=NO_OFFSET if self.limits.tells_passed else ask.start_offset),
         )
-        return self._change(state, update, now_ms, Written())
+        return self._change(state, update, now_ms, _WRITTEN)
 
     def _read(self, ask: ReadState, now_ms: int, exists: bool) -> ShareStateOutcome:
         state = self._states.get(ask.key)
@@ -197,7 +199,9 @@ class ShareStateShard:
         self, state: _State, update: ShareUpdate, now_ms: int, answer: Written | StateRead
     ) -> ShareStateOutcome:
         """The update, or, when enough of them have been written, a snapshot with it in."""
-        if self._is_too_much(state, update.batches):
+        # One batch splits at most one stretch in two, and lies between them.
+        most = len(state.batches) + 2 * len(update.batches)
+        if most > self.limits.batches_max < len(_with(state.batches, update.batches, NO_OFFSET)):
             return _refused(
                 ErrorCode.UNKNOWN_SERVER_ERROR, f"the state is over {self.limits.batches_max} batches"
             )
@@ -217,15 +221,10 @@ class ShareStateShard:
         )
         return ShareStateOutcome(answer, (snapshot,))
 
-    def _is_too_much(self, state: _State, batches: tuple[StateBatch, ...]) -> bool:
-        # One batch splits at most one stretch in two, and lies between them.
-        most = len(state.batches) + 2 * len(batches)
-        return most > self.limits.batches_max < len(_with(state.batches, batches, NO_OFFSET))
-
     def _delete(self, key: SharePartitionKey, exists: bool) -> ShareStateOutcome:
         if not exists:
             return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return ShareStateOutcome(Written(), (ShareDropped(key),) if key in self._states else ())
+        return ShareStateOutcome(_WRITTEN, (ShareDropped(key),) if key in self._states else ())
 
     def _summarize(self, ask: SummarizeState, exists: bool) -> ShareSummary | Refused:
         state = self._states.get(ask.key)
@@ -310,7 +309,8 @@ def _snapshot(key: SharePartitionKey, state: _State) -> ShareSnapshot:
 
 def _update(state: _State, fact: ShareUpdate) -> None:
     state.leader_epoch = fact.leader_epoch
-    state.leader_fence = max(state.leader_fence, fact.leader_epoch)
+    if fact.leader_epoch > state.leader_fence:
+        state.leader_fence = fact.leader_epoch
     state.delivery_complete_count = fact.delivery_complete_count
     state.batches.add(fact.batches)
     if fact.start_offset != NO_OFFSET:

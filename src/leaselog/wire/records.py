@@ -262,7 +262,7 @@ def build_batch(
     attributes = (TRANSACTIONAL_BIT if is_transactional else 0) | (CONTROL_BIT if is_control else 0)
     if log_append_time_ms is not None:
         attributes |= LOG_APPEND_TIME_BIT
-    placed = [record._replace(offset=base_offset + i) for i, record in enumerate(records)]
+    placed = list(records)
     if not placed:
         raise ValueError("a batch needs a record")
     header = BatchHeader(
@@ -280,7 +280,7 @@ def build_batch(
         base_sequence=base_sequence,
         record_count=0,
     )
-    return _write_batch(header, placed, codec, level)
+    return _write_batch(header, placed, range(len(placed)), codec, level)
 
 
 def rebuild_batch(
@@ -302,13 +302,14 @@ def rebuild_batch(
     if not records:
         kept.base_timestamp = NO_TIMESTAMP
         kept.attributes &= ~DELETE_HORIZON_BIT
-        return _write_batch(kept, records, Codec.NONE, None)
+        return _write_batch(kept, records, (), Codec.NONE, None)
     if delete_horizon_ms is not None:
         kept.base_timestamp = delete_horizon_ms
         kept.attributes |= DELETE_HORIZON_BIT
     if kept.timestamp_type is TimestampType.CREATE_TIME:
         kept.max_timestamp = NO_TIMESTAMP
-    return _write_batch(kept, records, header.compression if codec is None else codec, level)
+    deltas = [record.offset - kept.base_offset for record in records]
+    return _write_batch(kept, records, deltas, header.compression if codec is None else codec, level)
 
 
 def recompress_batch(
@@ -327,14 +328,20 @@ def recompress_batch(
 
 
 def _write_batch(
-    header: BatchHeader, records: Sequence[Record], codec: Codec, level: int | None
+    header: BatchHeader,
+    records: Sequence[Record],
+    deltas: Sequence[int],
+    codec: Codec,
+    level: int | None,
 ) -> bytearray:
+    """``deltas``: how far behind the base offset each record lies."""
     body = bytearray()
-    latest_ms = header.max_timestamp
-    for record in records:
-        if record.timestamp_ms > latest_ms:
-            latest_ms = record.timestamp_ms
-        _write_record(body, record, header.base_timestamp, header.base_offset)
+    base_timestamp, latest_ms = header.base_timestamp, header.max_timestamp
+    for record, delta in zip(records, deltas, strict=True):
+        timestamp_ms = record.timestamp_ms
+        if timestamp_ms > latest_ms:
+            latest_ms = timestamp_ms
+        _write_record(body, record, timestamp_ms - base_timestamp, delta)
     if header.timestamp_type is TimestampType.CREATE_TIME:
         header.max_timestamp = latest_ms
     header.record_count = len(records)
@@ -350,28 +357,28 @@ def _seal_batch(header: BatchHeader, body: Buffer) -> bytearray:
     return batch
 
 
-def _write_record(out: bytearray, record: Record, base_timestamp: int, base_offset: int) -> None:
-    key, value = record.key, record.value
+def _write_record(out: bytearray, record: Record, delta_ms: int, delta: int) -> None:
+    key, value, headers = record.key, record.value, record.headers
     content = b"".join(
         (
             b"\0",
-            _zigzag(record.timestamp_ms - base_timestamp),
-            _zigzag(record.offset - base_offset),
-            _NULL if key is None else _zigzag(len(key)) + key,
-            _NULL if value is None else _zigzag(len(value)) + value,
-            _write_headers(record.headers) if record.headers else b"\0",
+            _ZIGZAG[delta_ms],
+            _ZIGZAG[delta],
+            _NULL if key is None else _ZIGZAG[len(key)] + key,
+            _NULL if value is None else _ZIGZAG[len(value)] + value,
+            _write_headers(headers) if headers else b"\0",
         )
     )
-    out += _zigzag(len(content))
+    out += _ZIGZAG[len(content)]
     out += content
 
 
 def _write_headers(headers: Sequence[RecordHeader]) -> bytes:
-    pieces = [_zigzag(len(headers))]
+    pieces = [_ZIGZAG[len(headers)]]
     for name, value in headers:
         key = name.encode("utf-8", "surrogateescape")
-        pieces += (_zigzag(len(key)), key)
-        pieces.append(_NULL if value is None else _zigzag(len(value)) + value)
+        pieces += (_ZIGZAG[len(key)], key)
+        pieces.append(_NULL if value is None else _ZIGZAG[len(value)] + value)
     return b"".join(pieces)
 
 
@@ -385,11 +392,12 @@ def _encode_zigzag(value: int) -> bytes:
     return bytes(out)
 
 
-_SMALL_END = 8192
-#: lengths and deltas are nearly always small; the tuple's index is the value
-_SMALL = tuple(_encode_zigzag(value) for value in range(_SMALL_END))
-_NULL = _encode_zigzag(-1)
+class _Zigzags(dict[int, bytes]):
+    """The varint of any number. Lengths and deltas are nearly always small: these are there, others are made."""
+
+    def __missing__(self, value: int) -> bytes:
+        return _encode_zigzag(value)
 
 
-def _zigzag(value: int) -> bytes:
-    return _SMALL[value] if 0 <= value < _SMALL_END else _encode_zigzag(value)
+_ZIGZAG = _Zigzags((value, _encode_zigzag(value)) for value in range(8192))
+_NULL = _ZIGZAG[-1]
