@@ -140,7 +140,7 @@ def ingest(
         return unfit.refusal
     if known is not None:
         return Duplicate(known.start_offset, known.end_offset, known.timestamp_ms)
-    if any(piece is not None for piece in pieces):
+    if pieces.count(None) < len(pieces):
         records = _join(pieces, records, batches)
     return _place(records, [header for _, header in batches], rules, next_offset, leader_epoch, now_ms)
 

@@ -95,7 +95,8 @@ class Segment:
 
     def index(self, header: BatchHeader, interval_bytes: int) -> None:
         """Count the next batch in, and give it an index entry when enough bytes have gone by."""
-        last_offset = header.end_offset - 1
+        end_offset, size_bytes = header.end_offset, header.size_bytes
+        last_offset = end_offset - 1
         if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             raise CorruptBatch(f"offset {last_offset} in a segment that begins at {self.base_offset}")
         if header.max_timestamp > self.largest().timestamp:
@@ -106,10 +107,10 @@ class Segment:
             self.offset_index().append(last_offset, self.size_bytes)
             self.time_index().append(*self.largest())
             self._bytes_since_entry = 0
-        self._tail.append(header.base_offset, header.end_offset, self.size_bytes)
-        self.size_bytes += header.size_bytes
-        self._bytes_since_entry += header.size_bytes
-        self.end_offset = header.end_offset
+        self._tail.append(header.base_offset, end_offset, self.size_bytes)
+        self.size_bytes += size_bytes
+        self._bytes_since_entry += size_bytes
+        self.end_offset = end_offset
 
     def cut_back(self) -> None:
         """Take away what a failed write left beyond the segment's size."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from leaselog.log.files import File, Files
 
 __all__ = ["SyncJob", "Unsynced"]
 
 
-@dataclass(frozen=True, slots=True)
-class SyncJob:
+class SyncJob(NamedTuple):
     """Everything to sync before offsets up to ``end_offset`` are durable.
 
     ``run`` touches only what is captured here. It raises the ``OSError`` of the first sync that fails; the
