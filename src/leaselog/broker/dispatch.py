@@ -18,7 +18,6 @@ from leaselog.wire.frames import (
     API_VERSIONS,
     RequestHeader,
     read_request_header,
-    response_head,
     skip_tagged_fields,
 )
 from leaselog.wire.primitives import Buffer
@@ -31,8 +30,8 @@ __all__ = ["Call", "Unanswerable", "encode_answer", "receive"]
 
 
 _SIZE = Struct(">i")
-#: answers up to this size go out as one buffer
-ONE_BUFFER_BYTES = 16 * 1024
+#: of an answer: its size and its correlation id, and that no tagged fields follow
+_HEAD, _FLEXIBLE_HEAD = Struct(">ii"), Struct(">iix")
 
 
 class Unanswerable(Exception):
@@ -82,14 +81,11 @@ def receive(frame: bytearray, broker: Broker, client: Client) -> Call | list[Buf
 
 
 def encode_answer(response: Message, correlation_id: int, version: int) -> list[Buffer]:
-    """The response as buffers ready for the socket, length first; as one if it is small."""
+    """The response as buffers ready for the socket, length first."""
     flexible = is_flexible(type(response), version) and response.API_KEY != API_VERSIONS
-    chunks = encode_chunks(
-        response, version, bytes(_SIZE.size) + response_head(correlation_id, flexible=flexible)
-    )
-    size = sum(map(len, chunks))
+    chunks = encode_chunks(response, version, (_FLEXIBLE_HEAD if flexible else _HEAD).pack(0, correlation_id))
     head = chunks[0]
     assert isinstance(head, bytearray)
+    size = len(head) if len(chunks) == 1 else sum(map(len, chunks))
     _SIZE.pack_into(head, 0, size - _SIZE.size)
-    # the copy is cheaper than what the event loop and the kernel do for more than one buffer
-    return chunks if len(chunks) == 1 or size > ONE_BUFFER_BYTES else [b"".join(chunks)]
+    return chunks

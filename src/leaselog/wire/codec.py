@@ -2,8 +2,8 @@
 
 The idea: a message definition is data, but walking it for every message would cost more than the message is
 worth. So Python source is written for the version at hand, with runs of fixed-size numbers packed by one
-`struct` call, and compiled once. Byte payloads (record batches) are neither copied when decoded, where they
-become views of the frame, nor when encoded, where they go out as chunks of their own.
+`struct` call, and compiled once. Byte payloads (record batches) are not copied when decoded, where they become
+views of the frame, nor when encoded, where all but small ones go out as chunks of their own.
 
 Nothing but `DecodeError` leaves `decode`, whatever the bytes; nothing but `EncodeError` leaves `encode`.
 """
@@ -11,14 +11,14 @@ Nothing but `DecodeError` leaves `decode`, whatever the bytes; nothing but `Enco
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from leaselog.wire.errors import BadLength, BadValue, DecodeError, EncodeError, Truncated
 from leaselog.wire.primitives import Buffer, encode_uvarint, read_long_uvarint, read_uvarint
-from leaselog.wire.schema import Field, Message
+from leaselog.wire.schema import NEVER, Field, Message
 
 __all__ = ["decode", "decode_prefix", "encode", "encode_chunks", "is_flexible"]
 
@@ -32,6 +32,13 @@ _encoders: dict[tuple[type, int], Encoder] = {}
 
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "float64": "d",
          "bool": "?"}  # fmt: skip
+#: the same with what becomes something else once it is read
+SIZED = {**FIXED, "uuid": "16s"}
+#: a section of tagged fields without any: a byte of zero
+NO_TAGS = ("x", "")
+#: record payloads up to this size go into the buffer that they stand in: copying them is cheaper than what the event
+#: loop and the kernel do for more than one buffer
+COPIED_PAYLOAD_BYTES = 16 * 1024
 
 
 def is_flexible(kind: type[Message], version: int) -> bool:
@@ -49,8 +56,11 @@ def decode(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
 
 def decode_prefix(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
     """The message at ``position``, and where it ends."""
+    decoder = _decoders.get((kind, version)) or _decoder(kind, version)
+    if isinstance(buffer, memoryview):
+        buffer = bytes(buffer)  # text is read off by a method that a view lacks; whole frames are no views
     try:
-        return _decoder(kind, version)(buffer, position)
+        return decoder(buffer, position)
     except (struct.error, IndexError) as short:
         raise Truncated(f"{kind.NAME} v{version}: the bytes end too early") from short
     except UnicodeDecodeError as bad:
@@ -62,10 +72,14 @@ def encode(message: Message, version: int) -> bytes:
 
 
 def encode_chunks(message: Message, version: int, head: Buffer = b"") -> list[Buffer]:
-    """``head`` and the message as a list of buffers; record payloads are in it as they were given, uncopied."""
-    out, chunks = bytearray(head), list[Buffer]()
+    """``head`` and the message as a list of buffers; large record payloads are in it as they were
+    given, uncopied."""
+    out = bytearray(head)
+    chunks: list[Buffer] = []
+    kind = type(message)
+    encoder = _encoders.get((kind, version)) or _encoder(kind, version)
     try:
-        _encoder(type(message), version)(message, out, chunks)
+        encoder(message, out, chunks)
     except (struct.error, TypeError, AttributeError, DecodeError) as wrong:
         raise EncodeError(f"{message.NAME} v{version} cannot carry {message!r:.500}: {wrong}") from wrong
     if out:
@@ -122,29 +136,33 @@ class _Source:
         self.scope[key] = value
         return key
 
-    def runs(self, fields: list[Field]) -> list[list[Field]]:
-        """Fields in order, neighbours that are plain numbers together."""
-        runs: list[list[Field]] = []
-        for field in fields:
-            number = field.kind in FIXED and not field.array
-            if number and runs and runs[-1][0].kind in FIXED and not runs[-1][0].array:
-                runs[-1].append(field)
-            else:
-                runs.append([field])
-        return runs
+
+#: a format letter of `struct`, and what is read into or written from its place
+Place: TypeAlias = tuple[str, str]
 
 
 class _DecoderSource(_Source):
+    """Reads neighbours of a fixed size in one go, and with them the length or count behind them: ``places`` are
+    those whose turn has come and that are yet to be read."""
+
     def lines(self) -> tuple[list[str], dict[str, Any]]:
         self.scope["new"], self.scope["Kind"] = object.__new__, self.kind
         code = ["def decode(b, p):", " m = new(Kind)"]
         code += [f" m.{field.name} = {self._default(field)}" for field in (*self.absent, *self.tagged)]
-        for run in self.runs(self.plain):
-            code += (
-                self._numbers(run) if run[0].kind in FIXED and not run[0].array else self._value(run[0], " ")
-            )
-        if self.flexible:
-            code += self._tags()
+        places: list[Place] = []
+        for field in self.plain:
+            if isinstance(field.kind, str) and field.kind in SIZED and not field.array:
+                places.append((SIZED[field.kind], f"m.{field.name}"))
+            else:
+                code += self._value(field, " ", places)
+                places = []
+        code += self._tags(places) if self.flexible else self._read(places, " ")
+        # a place for a uuid has its bytes until here
+        code += [
+            f" m.{field.name} = uuid_of(m.{field.name})"
+            for field in self.plain
+            if field.kind == "uuid" and not field.array
+        ]
         return [*code, " return m, p"], self.scope
 
     def _default(self, field: Field) -> str:
@@ -152,21 +170,34 @@ class _DecoderSource(_Source):
             return f"{self.name('struct', type(field.default))}()"
         return self.name("default", field.default)
 
-    def _numbers(self, run: list[Field]) -> list[str]:
-        shape = struct.Struct(">" + "".join(FIXED[f.kind] for f in run))
-        targets = ", ".join(f"m.{f.name}" for f in run) + ("," if len(run) == 1 else "")
-        return [f" {targets} = {self.name('unpack', shape.unpack_from)}(b, p)", f" p += {shape.size}"]
+    def _read(self, places: Sequence[Place], indent: str) -> list[str]:
+        if not places:
+            return []
+        if len(places) == 1 and places[0][0] == "B":
+            return [f"{indent}{places[0][1]} = b[p]; p += 1"]
+        shape = struct.Struct(">" + "".join(letter for letter, _ in places))
+        targets = "".join(f"{target}, " for _, target in places)
+        return [f"{indent}{targets}= {self.name('unpack', shape.unpack_from)}(b, p); p += {shape.size}"]
 
-    def _length(self, width: str, indent: str) -> list[str]:
-        """Leaves the length in ``n``, -1 for null."""
-        if self.flexible:
-            return [
-                f"{indent}n = b[p]; p += 1",
-                f"{indent}if n > 127: n, p = long_uvarint(b, p, n)",
-                f"{indent}n -= 1",
-            ]
-        shape = struct.Struct(">" + width)
-        return [f"{indent}(n,) = {self.name('unpack', shape.unpack_from)}(b, p); p += {shape.size}"]
+    def _value(self, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
+        """Decodes the places before a field, then the field, and stores it."""
+        if field.array:
+            code = self._array(field, indent, before)
+        elif isinstance(field.kind, str):
+            code = self._primitive(field.kind, field, indent, before)
+        else:
+            code = self._struct(field, indent, before)
+        return [*code, f"{indent}m.{field.name} = v"]
+
+    def _count(self, width: str, indent: str, before: Sequence[Place] = ()) -> list[str]:
+        """Leaves a length in ``n``, -1 for null; in a flexible version it is one more, as on the wire."""
+        return self._read([*before, ("B" if self.flexible else width, "n")], indent)
+
+    def _length(self, indent: str) -> list[str]:
+        """From the count in ``n`` to the length that it stands for."""
+        if not self.flexible:
+            return []
+        return [f"{indent}if n > 127: n, p = long_uvarint(b, p, n)", f"{indent}n -= 1"]
 
     def _null(self, field: Field, indent: str) -> list[str]:
         if self.nullable(field):
@@ -176,51 +207,52 @@ class _DecoderSource(_Source):
             f"{indent}else:",
         ]
 
-    def _value(self, field: Field, indent: str) -> list[str]:
-        """Decodes one field that is not a plain number and stores it."""
-        if field.array:
-            code = self._array(field, indent)
-        elif isinstance(field.kind, str):
-            code = self._primitive(field.kind, field, indent)
-        else:
-            code = self._struct(field, indent)
-        return [*code, f"{indent}m.{field.name} = v"]
-
-    def _primitive(self, kind: str, field: Field, indent: str) -> list[str]:
-        if kind in FIXED:
-            shape = struct.Struct(">" + FIXED[kind])
-            return [f"{indent}(v,) = {self.name('unpack', shape.unpack_from)}(b, p); p += {shape.size}"]
-        if kind == "uuid":
-            return [
-                f"{indent}if p + 16 > len(b): raise Truncated('{self.kind.NAME}.{field.name}')",
-                f"{indent}v = uuid_of(bytes(b[p:p + 16])); p += 16",
-            ]
-        made = {"string": "str(b[p:e], 'utf-8')", "bytes": "bytes(b[p:e])", "records": "memoryview(b)[p:e]"}[
-            kind
-        ]
+    def _primitive(self, kind: str, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
+        if kind in SIZED:
+            code = self._read([*before, (SIZED[kind], "v")], indent)
+            return [*code, f"{indent}v = uuid_of(v)"] if kind == "uuid" else code
+        made = {"string": "b[p:e].decode()", "bytes": "bytes(b[p:e])", "records": "memoryview(b)[p:e]"}[kind]
         return [
-            *self._length("h" if kind == "string" else "i", indent),
+            *self._count("h" if kind == "string" else "i", indent, before),
+            *self._length(indent),
             *self._null(field, indent),
             f"{indent} e = p + n",
-            f"{indent} if n < 0 or e > len(b):",
+            f"{indent} if {'' if self.flexible else 'n < 0 or '}e > len(b):",
             f"{indent}  raise Truncated(f'{self.kind.NAME}.{field.name}: {{n}} bytes, {{len(b) - p}} left')",
             f"{indent} v = {made}; p = e",
         ]
 
-    def _struct(self, field: Field, indent: str) -> list[str]:
+    def _struct(self, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
         inner = self.name("decode", _decoder(field.kind, self.version))
         if not self.nullable(field):
-            return [f"{indent}v, p = {inner}(b, p)"]
+            return [*self._read(before, indent), f"{indent}v, p = {inner}(b, p)"]
         return [
-            f"{indent}n = b[p]; p += 1",
+            *self._read([*before, ("B", "n")], indent),
             f"{indent}if n == 255: v = None",
             f"{indent}else: v, p = {inner}(b, p)",
         ]
 
-    def _array(self, field: Field, indent: str) -> list[str]:
-        element = field._replace(array=False, nullable=self.kind.VERSIONS._replace(first=1, last=0))
+    def _array(self, field: Field, indent: str, before: Sequence[Place]) -> list[str]:
+        element = field._replace(array=False, nullable=NEVER)
+        none = 1 if self.flexible else 0
+
+        def inner(indent: str) -> list[str]:
+            if isinstance(field.kind, str):
+                return self._primitive(field.kind, element, indent)
+            return self._struct(element, indent)
+
         head = [
-            *self._length("i", indent),
+            *self._count("i", indent, before),
+            # Nearly always there is none or one, for which no loop need be set up.
+            f"{indent}if n == {none}: v = []",
+            f"{indent}elif n == {none + 1}:",
+            *inner(indent + " "),
+            f"{indent} v = [v]",
+            f"{indent}else:",
+        ]
+        indent += " "
+        head += [
+            *self._length(indent),
             *self._null(field, indent),
             # Each element takes a byte or more, so a count past the rest of the frame is a lie told cheaply.
             f"{indent} if n < 0 or n > len(b) - p:",
@@ -234,22 +266,19 @@ class _DecoderSource(_Source):
                 f"{indent} if n * {size} > len(b) - p: raise Truncated('{self.kind.NAME}.{field.name}')",
                 f"{indent} v = list({unpack}('>%d{letter}' % n, b, p)); p += n * {size}",
             ]
-        inner = self._primitive(field.kind, element, indent + "  ") if isinstance(field.kind, str) else self._struct(
-            element, indent + "  "
-        )  # fmt: skip
         return [
             *head,
             f"{indent} a = []",
             f"{indent} for _ in range(n):",
-            *inner,
+            *inner(indent + "  "),
             f"{indent}  a.append(v)",
             f"{indent} v = a",
         ]
 
-    def _tags(self) -> list[str]:
+    def _tags(self, before: Sequence[Place]) -> list[str]:
         code = [
             # Nearly always there are none, so that is found out without a call or a loop.
-            " t = b[p]; p += 1",
+            *self._read([*before, ("B", "t")], " "),
             " if t:",
             "  if t > 127: t, p = long_uvarint(b, p, t)",
             "  if t > len(b) - p: raise BadLength(f'{t} tagged fields')",
@@ -267,20 +296,33 @@ class _DecoderSource(_Source):
 
 
 class _EncoderSource(_Source):
+    """Writes neighbours of a fixed size in one go: numbers, structs of numbers, and sections of tags with nothing."""
+
     def lines(self) -> tuple[list[str], dict[str, Any]]:
         code = ["def encode(m, out, chunks):"]
-        for run in self.runs(self.plain):
-            code += (
-                self._numbers(run) if run[0].kind in FIXED and not run[0].array else self._value(run[0], " ")
-            )
-        if self.flexible:
+        places: list[Place] = []
+        for field in self.plain:
+            more = _fixed_places(field, self.version, "m")
+            if more is not None:
+                places += more
+            else:
+                code += [*self._write(places, " "), *self._value(field, " ")]
+                places = []
+        if self.flexible and not self.tagged:
+            places.append(NO_TAGS)
+        code += self._write(places, " ")
+        if self.tagged:
             code += self._tags()
         return [*code, " return None"], self.scope
 
-    def _numbers(self, run: list[Field]) -> list[str]:
-        shape = struct.Struct(">" + "".join(FIXED[f.kind] for f in run))
-        values = ", ".join(f"m.{f.name}" for f in run)
-        return [f" out += {self.name('pack', shape.pack)}({values})"]
+    def _write(self, places: Sequence[Place], indent: str) -> list[str]:
+        if not places:
+            return []
+        if all(place == NO_TAGS for place in places):
+            return [f"{indent}out += {bytes(len(places))!r}"]
+        shape = struct.Struct(">" + "".join(letter for letter, _ in places))
+        values = ", ".join(value for _, value in places if value)
+        return [f"{indent}out += {self.name('pack', shape.pack)}({values})"]
 
     def _length(self, width: str, length: str) -> str:
         if self.flexible:
@@ -288,27 +330,33 @@ class _EncoderSource(_Source):
             return f"out.append(n) if (n := {length} + 1) < 128 else out.extend(uvarint(n))"
         return f"out += {self.name('pack', struct.Struct('>' + width).pack)}({length})"
 
+    def _constant_length(self, width: str, length: int) -> str:
+        if self.flexible:
+            return f"out.append({length + 1})"
+        return f"out += {struct.pack('>' + width, length)!r}"
+
     def _value(self, field: Field, indent: str) -> list[str]:
         code = [f"{indent}v = m.{field.name}"]
         width = "h" if field.kind == "string" and not field.array else "i"
         struct_field = not field.array and not isinstance(field.kind, str)
         if self.nullable(field):
-            null = "out += b'\\xff'" if struct_field else self._length(width, "-1")
+            null = "out += b'\\xff'" if struct_field else self._constant_length(width, -1)
             code += [f"{indent}if v is None: {null}", f"{indent}else:"]
             indent += " "
             if struct_field:
                 code.append(f"{indent}out += b'\\x01'")
-        elif not (field.kind == "uuid" or struct_field):
+        elif not (field.array or field.kind == "uuid" or struct_field):
             # A field that may be null in a newer version only goes out empty in this one.
-            code.append(
-                f"{indent}if v is None: v = {'()' if field.array else repr('' if field.kind == 'string' else b'')}"
-            )
+            code.append(f"{indent}if v is None: v = {'' if field.kind == 'string' else b''!r}")
         return code + (self._array(field, indent) if field.array else self._one(field, indent))
 
     def _one(self, field: Field, indent: str) -> list[str]:
         """Encodes ``v``."""
         kind = field.kind
         if not isinstance(kind, str):
+            places = _fixed_places_of(kind, self.version, "v")
+            if places is not None:
+                return self._write(places, indent)
             return [f"{indent}{self.name('encode', _encoder(kind, self.version))}(v, out, chunks)"]
         if kind in FIXED:
             return [f"{indent}out += {self.name('pack', struct.Struct('>' + FIXED[kind]).pack)}(v)"]
@@ -320,19 +368,21 @@ class _EncoderSource(_Source):
             return [f"{indent}{self._length('i', 'len(v)')}", f"{indent}out += v"]
         return [
             f"{indent}{self._length('i', 'len(v)')}",
-            f"{indent}if len(v): chunks.append(bytearray(out)); out.clear(); chunks.append(v)",
+            f"{indent}if len(v) <= {COPIED_PAYLOAD_BYTES}: out += v",
+            f"{indent}else: chunks.append(bytearray(out)); out.clear(); chunks.append(v)",
         ]
 
     def _array(self, field: Field, indent: str) -> list[str]:
-        code = [f"{indent}{self._length('i', 'len(v)')}"]
+        # None is as good as empty: a field that may be null in a newer version only goes out empty in this one.
+        code = [f"{indent}if not v: {self._constant_length('i', 0)}", f"{indent}else:"]
+        indent += " "
+        code.append(f"{indent}{self._length('i', 'len(v)')}")
         if field.kind in FIXED:
             pack = self.name("pack", struct.pack)
             return [*code, f"{indent}out += {pack}('>%d{FIXED[field.kind]}' % len(v), *v)"]
         return [*code, f"{indent}for v in v:", *self._one(field, indent + " ")]
 
     def _tags(self) -> list[str]:
-        if not self.tagged:
-            return [" out += b'\\x00'"]
         code = [" tags = []"]
         for field in self.tagged:
             inner = _tagged_encoder(self.kind, field, self.version)
@@ -344,6 +394,31 @@ class _EncoderSource(_Source):
             code.append(f"  x = {self.name('tag', inner)}(m)")
             code.append(f"  tags.append(uvarint({field.tag}) + uvarint(len(x)) + x)")
         return [*code, " out += uvarint(len(tags))", " for x in tags: out += x"]
+
+
+def _fixed_places(field: Field, version: int, owner: str) -> list[Place] | None:
+    """Where a field of ``owner`` is written, if it has one size whatever is in it."""
+    if field.array or version in field.nullable:
+        return None
+    value = f"{owner}.{field.name}"
+    if not isinstance(field.kind, str):
+        return _fixed_places_of(field.kind, version, value)
+    if field.kind == "uuid":
+        return [(SIZED["uuid"], f"{value}.bytes")]
+    return [(FIXED[field.kind], value)] if field.kind in FIXED else None
+
+
+def _fixed_places_of(kind: type[Message], version: int, owner: str) -> list[Place] | None:
+    """The same of a whole struct."""
+    source, places = _Source(kind, version), list[Place]()
+    if source.tagged:
+        return None
+    for field in source.plain:
+        more = _fixed_places(field, version, owner)
+        if more is None:
+            return None
+        places += more
+    return [*places, NO_TAGS] if source.flexible else places
 
 
 def _tagged_encoder(kind: type[Message], field: Field, version: int) -> Callable[[Message], bytes]:

@@ -1,4 +1,4 @@
-"""The few bytes around every message: a length, a request or response header.
+"""The few bytes around every message: a length and the header of a request.
 
 Header versions follow from the message: a flexible request carries header 2, a flexible response header 1.
 ApiVersions is the exception that lets strangers meet: its response header is always version 0.
@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from leaselog.wire.errors import BadLength, BadValue, Truncated
 from leaselog.wire.primitives import Buffer, read_uvarint
 
-__all__ = ["API_VERSIONS", "RequestHeader", "read_request_header", "response_head", "skip_tagged_fields"]
+__all__ = ["API_VERSIONS", "RequestHeader", "read_request_header", "skip_tagged_fields"]
 
 API_VERSIONS = 18
 _FIXED = struct.Struct(">hhih")
-_CORRELATION = struct.Struct(">i")
 
 
 @dataclass(slots=True)
@@ -56,8 +55,3 @@ def skip_tagged_fields(buffer: Buffer, position: int) -> int:
         if position > len(buffer):
             raise Truncated("tagged field in the request header")
     return position
-
-
-def response_head(correlation_id: int, *, flexible: bool) -> bytes:
-    head = _CORRELATION.pack(correlation_id)
-    return head + b"\x00" if flexible else head
