@@ -18,7 +18,7 @@ from collections.abc import Awaitable
 from typing import TYPE_CHECKING, cast
 
 from leaselog.broker.api import Client
-from leaselog.broker.dispatch import Call, Unanswerable, receive
+from leaselog.broker.dispatch import Call, Place, Unanswerable, receive
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
@@ -39,23 +39,14 @@ WRITE_BUFFER_HIGH_BYTES = 1 << 20
 log = StructuredLog("connection")
 
 
-class _Answer:
-    """A place in the order of answers: empty until its handler is done; chunks empty means nothing is sent."""
-
-    __slots__ = ("chunks", "started_s")
-
-    def __init__(self) -> None:
-        self.chunks: list[Buffer] | None = None
-        self.started_s = time.perf_counter()
-
-
 class Connection(asyncio.BufferedProtocol):
     def __init__(self, server: Server) -> None:
         self._server = server
         self._broker = server.broker
+        self._metrics = server.metrics
         self._frames = FrameReader(server.receive_buffer, server.max_frame_bytes)
         self._queued: deque[bytearray] = deque()
-        self._answers: deque[_Answer] = deque()
+        self._answers: deque[Place] = deque()
         self._exclusive = False
         #: requests that may be given up when the client goes
         self._reads: dict[asyncio.Future[Message | None], None] = {}
@@ -86,7 +77,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._last_progress = self._server.now()
-        self._server.metrics.bytes_received(nbytes)
+        self._metrics.bytes_received(nbytes)
         try:
             self._queued.extend(self._frames.advance(nbytes))
         except DecodeError as bad:
@@ -168,27 +159,27 @@ class Connection(asyncio.BufferedProtocol):
         )
 
     def _start(self, frame: bytearray) -> None:
-        answer = _Answer()
-        self._answers.append(answer)
         try:
             call = receive(frame, self._broker, self.client)
             if isinstance(call, list):
-                self._finish(answer, call)
+                self._answers.append(place := Place())
+                self._finish(place, call)
                 return
             if self._is_lost and call.api.only_reads:
                 return  # a share session opened for nobody would never end
-            self._server.metrics.request_started(call.api.name)
+            self._answers.append(call)
+            self._metrics.request_started(call.api.name)
             reply = call.start()
             if reply is None or isinstance(reply, Message):
-                self._answer(call, answer, reply)
+                self._answer(call, reply)
             else:
-                self._await(call, answer, reply)
+                self._await(call, reply)
         except Unanswerable as wrong:
             self._refuse(str(wrong))
         except Exception:  # noqa: BLE001 - a supervisor: whatever a handler lets escape ends here
             self._fail(head=frame[:32].hex())
 
-    def _await(self, call: Call, answer: _Answer, reply: Awaitable[Message | None]) -> None:
+    def _await(self, call: Call, reply: Awaitable[Message | None]) -> None:
         """Lets the answer come later."""
         if call.context.throttle_ms:
             self._pause(call.context.throttle_ms)
@@ -206,22 +197,22 @@ class Connection(asyncio.BufferedProtocol):
                 self._start_queued()
                 return
             try:
-                self._answer(call, answer, finished.result())
+                self._answer(call, finished.result())
             except Unanswerable as wrong:
                 self._refuse(str(wrong))
             except Exception:  # noqa: BLE001 - the same supervisor, a turn of the loop later
-                self._fail(api=call.api.name, version=call.header.api_version)
+                self._fail(api=call.api.name, version=call.context.version)
             else:
                 self._start_queued()
 
         task.add_done_callback(done)
 
-    def _answer(self, call: Call, answer: _Answer, response: Message | None) -> None:
+    def _answer(self, call: Call, response: Message | None) -> None:
         if call.context.throttle_ms:
             self._pause(call.context.throttle_ms)
         chunks = [] if response is None else call.encode(response)
-        self._server.metrics.request_answered(call, response, time.perf_counter() - answer.started_s)
-        self._finish(answer, chunks)
+        self._metrics.request_answered(call, response, time.perf_counter() - call.started_s)
+        self._finish(call, chunks)
 
     def _pause(self, throttle_ms: int) -> None:
         """Starts and reads nothing for so long; what has started is answered. An earlier pause may end later."""
@@ -238,24 +229,25 @@ class Connection(asyncio.BufferedProtocol):
         self._throttle = None
         self._start_queued()
 
-    def _finish(self, answer: _Answer, chunks: list[Buffer]) -> None:
-        """Fills the answer in and sends every answer that is now first in line."""
+    def _finish(self, place: Place, chunks: list[Buffer]) -> None:
+        """Fills the place in and sends every answer that is now first in line."""
         if self._is_lost:
             return
-        answer.chunks = chunks
-        if answer is not self._answers[0]:
+        answers = self._answers
+        if place is not answers[0]:
+            place.chunks = chunks
             self._held_bytes += sum(map(len, chunks))
             return
-        self._answers.popleft()
+        answers.popleft()
         ready = chunks
-        if self._answers and self._answers[0].chunks is not None:
+        if answers and answers[0].chunks is not None:
             ready = ready + self._take_held()
         if ready and not self.transport.is_closing():
             if len(ready) == 1:
-                self._server.metrics.bytes_sent(len(ready[0]))
+                self._metrics.bytes_sent(len(ready[0]))
                 self.transport.write(ready[0])
             else:
-                self._server.metrics.bytes_sent(sum(map(len, ready)))
+                self._metrics.bytes_sent(sum(map(len, ready)))
                 self.transport.writelines(ready)
         if self._draining and not self._answers:
             self.transport.close()
@@ -279,7 +271,7 @@ class Connection(asyncio.BufferedProtocol):
             log.warning(
                 "closing connection", client=f"{self.client.host}:{self.client.port}", why=why, **more
             )
-        self._server.metrics.connection_refused()
+        self._metrics.connection_refused()
         self._give_up()
 
     def _fail(self, **facts: object) -> None:

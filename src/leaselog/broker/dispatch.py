@@ -6,7 +6,7 @@ since the next frame of such a client cannot be trusted either.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,6 @@ from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frames import (
     API_VERSIONS,
-    RequestHeader,
     read_request_header,
     skip_tagged_fields,
 )
@@ -26,8 +25,7 @@ from leaselog.wire.schema import Message
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["Call", "Unanswerable", "encode_answer", "receive"]
-
+__all__ = ["Call", "Place", "Unanswerable", "encode_answer", "receive"]
 
 _SIZE = Struct(">i")
 #: of an answer: its size and its correlation id, and that no tagged fields follow
@@ -38,46 +36,61 @@ class Unanswerable(Exception):
     """A frame that gets no answer. The text says what was wrong with it."""
 
 
-@dataclass(slots=True)
-class Call:
+class Place:
+    """A place in the order of a connection's answers: empty until the answer is there; no chunks: nothing is sent."""
+
+    __slots__ = ("chunks",)
+
+    def __init__(self) -> None:
+        self.chunks: list[Buffer] | None = None
+
+
+class Call(Place):
     """One request on its way: what was asked, and how its answer is to be written."""
 
-    api: Api
-    header: RequestHeader
-    request: Message
-    context: RequestContext
-    frame_bytes: int
+    __slots__ = ("api", "context", "correlation_id", "request", "started_s")
+
+    def __init__(
+        self, api: Api, request: Message, context: RequestContext, correlation_id: int, started_s: float
+    ) -> None:
+        self.chunks = None
+        self.api = api
+        self.request = request
+        self.context = context
+        self.correlation_id = correlation_id
+        #: by `time.perf_counter`
+        self.started_s = started_s
 
     def start(self) -> Reply:
         """Runs the handler up to its first wait."""
         return self.api.handler(self.request, self.context)
 
     def encode(self, response: Message) -> list[Buffer]:
-        return encode_answer(response, self.header.correlation_id, self.header.api_version)
+        return encode_answer(response, self.correlation_id, self.context.version)
 
 
 def receive(frame: bytearray, broker: Broker, client: Client) -> Call | list[Buffer]:
     """The call that ``frame`` asks for; or, to a version of ApiVersions from the future, the answer itself."""
+    started_s = time.perf_counter()
     try:
-        header = read_request_header(frame)
-        api = api_of(header.api_key)
+        key, version, correlation_id, client_id, position = read_request_header(frame)
+        api = api_of(key)
         if api is None:
-            raise Unanswerable(f"unknown API key {header.api_key}")
+            raise Unanswerable(f"unknown API key {key}")
         first, last = api.versions
-        if not first <= header.api_version <= last:
-            if api.key == API_VERSIONS:
-                return encode_answer(unsupported_version(), header.correlation_id, 0)
-            raise Unanswerable(f"{api.name} version {header.api_version}, supported are {first} to {last}")
-        position = header.end
-        if is_flexible(api.request, header.api_version):
+        if not first <= version <= last:
+            if key == API_VERSIONS:
+                return encode_answer(unsupported_version(), correlation_id, 0)
+            raise Unanswerable(f"{api.name} version {version}, supported are {first} to {last}")
+        if is_flexible(api.request, version):
             position = skip_tagged_fields(frame, position)
         # Bytes behind the body are ignored, as Apache Kafka does: librdkafka 2.16 leaves three in some Metadata
         # requests (it writes a null array of four bytes where one is meant, and sends all four).
-        request, _ = decode_prefix(api.request, header.api_version, frame, position)
+        request, _ = decode_prefix(api.request, version, frame, position)
     except DecodeError as bad:
         raise Unanswerable(str(bad)) from bad
-    context = RequestContext(broker, api, header.api_version, header.client_id, client)
-    return Call(api, header, request, context, len(frame))
+    context = RequestContext(broker, api, version, client_id, client)
+    return Call(api, request, context, correlation_id, started_s)
 
 
 def encode_answer(response: Message, correlation_id: int, version: int) -> list[Buffer]:

@@ -10,6 +10,7 @@ takes longer than the counting.
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -66,7 +67,7 @@ class Metrics:
             buckets=SYNC_SECONDS,
             registry=self.registry,
         )
-        self.requests: dict[str, int] = {}
+        self.requests: defaultdict[str, int] = defaultdict(int)
         self.durations: dict[str, PlainHistogram] = {}
         self._produced_to: dict[str, tuple[Callable[[float], None], Callable[[float], None]]] = {}
         self._fetched_from: dict[str, Callable[[float], None]] = {}
@@ -76,7 +77,7 @@ class Metrics:
         return Counter(f"leaselog_{name}", text, labels, registry=self.registry)
 
     def request_started(self, api: str) -> None:
-        self.requests[api] = self.requests.get(api, 0) + 1
+        self.requests[api] += 1
 
     def request_answered(self, call: Call, response: Message | None, seconds: float) -> None:
         """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""

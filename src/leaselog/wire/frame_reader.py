@@ -83,8 +83,9 @@ class FrameReader:
                 return frames + self._begin(size, view[position:count])
             frames.append(bytearray(view[position : position + size]))
             position += size
-        self._head_filled = count - position
-        self._head[: self._head_filled] = view[position:count]
+        if position < count:
+            self._head_filled = count - position
+            self._head[: self._head_filled] = view[position:count]
         return frames
 
     def _begin(self, size: int, have: memoryview) -> list[bytearray]:

@@ -7,7 +7,7 @@ ApiVersions is the exception that lets strangers meet: its response header is al
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from leaselog.wire.errors import BadLength, BadValue, Truncated
 from leaselog.wire.primitives import Buffer, read_uvarint
@@ -18,8 +18,7 @@ API_VERSIONS = 18
 _FIXED = struct.Struct(">hhih")
 
 
-@dataclass(slots=True)
-class RequestHeader:
+class RequestHeader(NamedTuple):
     api_key: int
     api_version: int
     correlation_id: int
