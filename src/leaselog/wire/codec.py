@@ -34,8 +34,8 @@ FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", 
          "bool": "?"}  # fmt: skip
 #: the same with what becomes something else once it is read
 SIZED = {**FIXED, "uuid": "16s"}
-#: a section of tagged fields without any: a byte of zero
-NO_TAGS = ("x", "")
+#: a byte of zero, which is a section of tagged fields without any, and a compact null
+ZERO = ("x", "")
 #: record payloads up to this size go into the buffer that they stand in: copying them is cheaper than what the event
 #: loop and the kernel do for more than one buffer
 COPIED_PAYLOAD_BYTES = 16 * 1024
@@ -296,29 +296,58 @@ class _DecoderSource(_Source):
 
 
 class _EncoderSource(_Source):
-    """Writes neighbours of a fixed size in one go: numbers, structs of numbers, and sections of tags with nothing."""
+    """Writes neighbours of a fixed size in one go: numbers, structs of numbers, and sections of tags with nothing.
+
+    Texts that may be null are of a fixed size, too, as long as they are: in answers they tell of errors.
+    """
 
     def lines(self) -> tuple[list[str], dict[str, Any]]:
         code = ["def encode(m, out, chunks):"]
-        places: list[Place] = []
+        run: list[Field] = []
         for field in self.plain:
-            more = _fixed_places(field, self.version, "m")
-            if more is not None:
-                places += more
+            if self._is_nullable_text(field) or _fixed_places(field, self.version, "m") is not None:
+                run.append(field)
             else:
-                code += [*self._write(places, " "), *self._value(field, " ")]
-                places = []
-        if self.flexible and not self.tagged:
-            places.append(NO_TAGS)
-        code += self._write(places, " ")
+                code += [*self._run(run, []), *self._value(field, " ")]
+                run = []
+        code += self._run(run, [ZERO] if self.flexible and not self.tagged else [])
         if self.tagged:
             code += self._tags()
         return [*code, " return None"], self.scope
 
+    def _is_nullable_text(self, field: Field) -> bool:
+        return field.kind == "string" and not field.array and self.nullable(field)
+
+    def _run(self, run: Sequence[Field], end: Sequence[Place]) -> list[str]:
+        texts = [f"m.{field.name} is None" for field in run if self._is_nullable_text(field)]
+        if not texts:
+            return self._one_by_one(run, end, " ")
+        null = ZERO if self.flexible else ("h", "-1")
+        places: list[Place] = []
+        for field in run:
+            places += _fixed_places(field, self.version, "m") or [null]
+        return [
+            f" if {' and '.join(texts)}:",
+            *self._write([*places, *end], "  "),
+            " else:",
+            *self._one_by_one(run, end, "  "),
+        ]
+
+    def _one_by_one(self, run: Sequence[Field], end: Sequence[Place], indent: str) -> list[str]:
+        code, places = list[str](), list[Place]()
+        for field in run:
+            more = _fixed_places(field, self.version, "m")
+            if more is not None:
+                places += more
+            else:
+                code += [*self._write(places, indent), *self._value(field, indent)]
+                places = []
+        return [*code, *self._write([*places, *end], indent)]
+
     def _write(self, places: Sequence[Place], indent: str) -> list[str]:
         if not places:
             return []
-        if all(place == NO_TAGS for place in places):
+        if all(place == ZERO for place in places):
             return [f"{indent}out += {bytes(len(places))!r}"]
         shape = struct.Struct(">" + "".join(letter for letter, _ in places))
         values = ", ".join(value for _, value in places if value)
@@ -385,15 +414,21 @@ class _EncoderSource(_Source):
     def _tags(self) -> list[str]:
         code = [" tags = []"]
         for field in self.tagged:
-            inner = _tagged_encoder(self.kind, field, self.version)
             if field.array:
                 code.append(f" if m.{field.name}:")
             else:
                 default = self.name("default", field.default)
                 code.append(f" if m.{field.name} is not None and m.{field.name} != {default}:")
-            code.append(f"  x = {self.name('tag', inner)}(m)")
-            code.append(f"  tags.append(uvarint({field.tag}) + uvarint(len(x)) + x)")
-        return [*code, " out += uvarint(len(tags))", " for x in tags: out += x"]
+            inner = self.name("tag", _tagged_encoder(self.kind, field, self.version))
+            code.append(f"  x = {inner}(m)")
+            code.append(f"  tags.append({encode_uvarint(field.tag)!r} + uvarint(len(x)) + x)")
+        return [
+            *code,
+            " if not tags: out.append(0)",
+            " else:",
+            "  out += uvarint(len(tags))",
+            "  for x in tags: out += x",
+        ]
 
 
 def _fixed_places(field: Field, version: int, owner: str) -> list[Place] | None:
@@ -404,7 +439,9 @@ def _fixed_places(field: Field, version: int, owner: str) -> list[Place] | None:
     if not isinstance(field.kind, str):
         return _fixed_places_of(field.kind, version, value)
     if field.kind == "uuid":
-        return [(SIZED["uuid"], f"{value}.bytes")]
+        return [
+            (SIZED["uuid"], f"{value}.int.to_bytes(16, 'big')")
+        ]  # `bytes` is a property that does the same
     return [(FIXED[field.kind], value)] if field.kind in FIXED else None
 
 
@@ -418,7 +455,7 @@ def _fixed_places_of(kind: type[Message], version: int, owner: str) -> list[Plac
         if more is None:
             return None
         places += more
-    return [*places, NO_TAGS] if source.flexible else places
+    return [*places, ZERO] if source.flexible else places
 
 
 def _tagged_encoder(kind: type[Message], field: Field, version: int) -> Callable[[Message], bytes]:
