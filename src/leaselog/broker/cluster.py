@@ -163,8 +163,9 @@ class Cluster:
 
     def name_for_metrics(self, topic: str | UUID) -> str:
         """A label that is bounded by the topics there are."""
-        name = self.topic_name_of(topic) if isinstance(topic, UUID) else topic
-        return name if name is not None and name in self._shard.topics else "unknown"
+        shard = self._shard
+        known = shard.topics_by_id.get(TopicId(topic)) if isinstance(topic, UUID) else shard.topics.get(topic)
+        return "unknown" if known is None else known.name
 
     def quotas(self) -> Mapping[QuotaEntity, Mapping[str, float]]:
         """The limits of each entity that has any."""

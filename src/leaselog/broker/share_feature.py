@@ -14,13 +14,9 @@ SHARE_VERSION = "share.version"
 
 def has_share_groups(broker: Broker) -> bool:
     """Where this is false every request of a share consumer or its administrator is UNSUPPORTED_VERSION."""
-    return _level(broker) >= 1
+    return broker.cluster.feature_level(SHARE_VERSION) >= 1
 
 
 def has_dead_letters(broker: Broker) -> bool:
     """Where this is false no group has a dead-letter topic, whatever its config says (KIP-1191)."""
-    return _level(broker) >= 2
-
-
-def _level(broker: Broker) -> int:
-    return broker.cluster.feature_level(SHARE_VERSION)
+    return broker.cluster.feature_level(SHARE_VERSION) >= 2

@@ -3,6 +3,9 @@
 An attribute's name is its key with underscores for dots, and its text says what the key does here. Declaring the
 attribute is what marks the key as one that leaselog acts on; the reference page and DescribeConfigs read it. A
 ``planned`` one is there for code that is on its way, and a test finds out when that code has come.
+
+A view never changes, so what was asked for once stands in its ``__dict__`` and is found there from then on: every
+request asks for some.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ class View:
     #: keys whose attribute nothing reads yet
     planned: ClassVar[set[str]]
 
-    __slots__ = ("values",)
+    __slots__ = ("__dict__", "values")
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         #: every key of the table, the ones without an attribute too
@@ -42,8 +45,10 @@ class _Key(Generic[T]):
         self.document = document
         self.is_planned = planned
         self.name = ""
+        self.attribute = ""
 
     def __set_name__(self, owner: type[View], attribute: str) -> None:
+        self.attribute = attribute
         self.name = attribute.replace("_", ".")
         definition = owner.table[self.name]
         if definition.type not in self.types or (definition.default is None) != self.nullable:
@@ -57,7 +62,10 @@ class _Key(Generic[T]):
     @overload
     def __get__(self, view: View, owner: type[View]) -> T: ...
     def __get__(self, view: View | None, owner: type[View]) -> _Key[T] | T:
-        return self if view is None else cast(T, view.values[self.name])
+        if view is None:
+            return self
+        value = view.__dict__[self.attribute] = cast(T, view.values[self.name])
+        return value
 
 
 class Int(_Key[int]):
