@@ -9,19 +9,19 @@ leaves goes to those after it; the first that has anything gets at least one bat
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from leaselog.broker.hosted import find_partition
 from leaselog.broker.share_partition_owner import Helping, SharePartitionOwner
 from leaselog.broker.waiting_room import FOR_ALL, Waking
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import AcquireMode, ShareSession, TopicIdPartition
+from leaselog.wire.messages.share_fetch import ShareFetchRequest
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["Seat", "ShareFetching", "Wish"]
+__all__ = ["Seat", "ShareFetching"]
 
 #: the errors of a partition that Java's consumer knows what to do about
 EXPECTED = frozenset(
@@ -42,78 +42,82 @@ EXPECTED = frozenset(
 )
 
 
-class Wish(NamedTuple):
-    """What the request asks for, beside from where."""
-
-    max_wait_ms: int
-    min_bytes: int
-    max_bytes: int
-    max_records: int
-    batch_size: int
-    mode: AcquireMode
+#: as the wire has them
+BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 
 
-@dataclass(slots=True)
 class Seat:
     """One partition of the request, and what it has come to."""
 
-    at: TopicIdPartition
-    owner: SharePartitionOwner | None = None
-    error: ErrorCode = ErrorCode.NONE
-    helping: Helping | None = None
+    __slots__ = ("at", "error", "helping", "owner")
 
-    @property
-    def has_records(self) -> bool:
-        return self.helping is not None and self.helping.record_count > 0
+    def __init__(self, at: TopicIdPartition) -> None:
+        self.at = at
+        self.owner: SharePartitionOwner | None = None
+        self.error = ErrorCode.NONE
+        #: what it has given; None, too, when that is no record
+        self.helping: Helping | None = None
 
 
 class ShareFetching:
+    """``allowed_bytes`` is what the request wants, or less when its client's quota says so."""
+
+    __slots__ = (
+        "_allowed_bytes",
+        "_broker",
+        "_deadline_ms",
+        "_looked_at",
+        "_request",
+        "_session",
+        "_started_ms",
+        "bytes_given",
+        "is_done",
+        "seats",
+    )
+
     def __init__(
         self,
         broker: Broker,
         session: ShareSession,
-        epoch: int,
+        request: ShareFetchRequest,
         partitions: Iterable[TopicIdPartition],
-        wish: Wish,
+        allowed_bytes: int,
     ) -> None:
         self.seats = [Seat(at) for at in partitions]
+        #: of records, by all seats
+        self.bytes_given = 0
         self._broker = broker
         self._session = session
-        #: the request's
-        self._epoch = epoch
-        self._wish = wish
+        self._request = request
+        self._allowed_bytes = allowed_bytes
         self._started_ms = broker.monotonic_ms()
-        self._deadline_ms = self._started_ms + max(wish.max_wait_ms, 0)
+        self._deadline_ms = self._started_ms + max(request.max_wait_ms, 0)
         #: what the seats say is the answer
         self.is_done = False
         #: the waiting room's count at the last look
         self._looked_at = -1
 
-    @property
-    def bytes_given(self) -> int:
-        return sum(len(seat.helping.records) for seat in self.seats if seat.helping is not None)
-
     def try_now(self) -> bool:
         """Looks once, and takes what there is if it is enough. False: nothing was taken, and it is worth waiting."""
-        self._looked_at = self._broker.waiting_room.wake_count
+        broker = self._broker
+        self._looked_at = broker.waiting_room.wake_count
         ready = self._ready()
-        is_late = self._left_ms() <= 0 or self._broker.is_stopping or not self._is_session_alive()
-        if all(seat.error for seat in self.seats):
+        is_alive = self._is_session_alive()
+        is_late = broker.monotonic_ms() >= self._deadline_ms or broker.is_stopping or not is_alive
+        given = 0
+        if not ready and all(seat.error for seat in self.seats):
             self.is_done = True
         elif is_late or (ready and self._is_enough(ready)):
-            self.is_done = self._take(ready) or is_late
-        if self.is_done:
-            self._count(is_late=is_late)
+            if is_alive:
+                given = self._take(ready)
+            # an error that taking met is an answer, as records are
+            self.is_done = is_late or given > 0 or any(seat.error for seat in ready)
+        if self.is_done and self.seats:  # or else it only acknowledged
+            elapsed_s = (broker.monotonic_ms() - self._started_ms) / 1000
+            broker.share_metrics.fetched(
+                self._session.key.group_id, len(self.seats), given, elapsed_s, is_late=is_late
+            )
         return self.is_done
-
-    def _count(self, *, is_late: bool) -> None:
-        if not self.seats:
-            return  # it only acknowledged
-        given = sum(1 for seat in self.seats if seat.has_records)
-        elapsed_s = (self._broker.monotonic_ms() - self._started_ms) / 1000
-        self._broker.share_metrics.fetched(
-            self._session.key.group_id, len(self.seats), given, elapsed_s, is_late=is_late
-        )
 
     async def wait(self) -> None:
         """Looks again whenever something happened, until it is enough or the time is up.
@@ -125,7 +129,8 @@ class ShareFetching:
             return  # it happened between the first look, in the request's turn, and this one
         while True:
             owners = [seat.owner for seat in self.seats if seat.owner is not None]
-            waking = await room.wait_in_turn(owners, max(self._left_ms(), 0) / 1000)
+            left_ms = self._deadline_ms - self._broker.monotonic_ms()
+            waking = await room.wait_in_turn(owners, max(left_ms, 0) / 1000)
             try:
                 if self.try_now():
                     return
@@ -139,14 +144,12 @@ class ShareFetching:
             if seat.owner is not None and seat.owner.can_give():
                 self._broker.waiting_room.pass_on(seat.owner, waking)
 
-    def _left_ms(self) -> float:
-        return self._deadline_ms - self._broker.monotonic_ms()
-
     def _is_session_alive(self) -> bool:
         """A session that ended meanwhile has given back what its member held: nothing more is to be taken for it. Nor
         for a request that another one of the session has overtaken, which will be answered with an error."""
-        is_there = self._broker.shares.sessions.get(self._session.key) is self._session
-        return is_there and self._session.is_current(self._epoch)
+        session = self._session
+        is_there = self._broker.shares.sessions.get(session.key) is session
+        return is_there and session.is_current(self._request.share_session_epoch)
 
     def _ready(self) -> list[Seat]:
         ready: list[Seat] = []
@@ -160,48 +163,55 @@ class ShareFetching:
         """The owner to ask; without one the seat says why."""
         if seat.error:
             return None
-        name = self._broker.cluster.topic_name_of(seat.at.topic_id)
-        if name is None:
+        topic = self._broker.cluster.topic_by_id(seat.at.topic_id)
+        if topic is None:
             seat.error = ErrorCode.UNKNOWN_TOPIC_ID
             return None
-        partition = find_partition(self._broker, name, seat.at.partition)
-        if isinstance(partition, ErrorCode):
-            seat.error = partition
-            return None
-        if seat.owner is None or (seat.owner.is_over and not seat.owner.failure):
-            seat.owner = self._broker.shares.owner(self._session.key.group_id, seat.at, partition)
-        if seat.owner.failure:
+        owner = seat.owner
+        if owner is None or (owner.is_over and not owner.failure):
+            partition = find_partition(self._broker, topic.name, seat.at.partition)
+            if isinstance(partition, ErrorCode):
+                seat.error = partition
+                return None
+            owner = seat.owner = self._broker.shares.owner(self._session.key.group_id, seat.at, partition)
+        if owner.failure:
             # told to those who have waited for it; whoever comes next tries anew
-            seat.error = _fetch_error(seat.owner.failure)
+            seat.error = _fetch_error(owner.failure)
             return None
-        return seat.owner
+        return owner
 
     def _is_enough(self, ready: list[Seat]) -> bool:
-        min_bytes = min(self._wish.min_bytes, self._max_bytes())
+        min_bytes = self._request.min_bytes
+        if min_bytes <= 1:
+            return True
+        max_bytes = self._max_bytes()
+        min_bytes = min(min_bytes, max_bytes)
         if min_bytes <= 1:
             return True
         # a partition with more than its even part counts for that much only
-        part = max(1, self._max_bytes() // len(ready))
+        part = max(1, max_bytes // len(ready))
         owners = (seat.owner for seat in ready if seat.owner is not None)
         return sum(owner.readable_bytes(part) for owner in owners) >= min_bytes
 
     def _max_bytes(self) -> int:
-        config = self._broker.config
-        return min(self._wish.max_bytes, config.fetch_max_bytes, self._broker.room_for_answers_bytes())
+        broker = self._broker
+        return min(self._allowed_bytes, broker.config.fetch_max_bytes, broker.room_for_answers_bytes())
 
-    def _take(self, ready: list[Seat]) -> bool:
-        """Acquires; whether that has changed anything worth answering."""
-        wish = self._wish
-        left_records, left_bytes = wish.max_records, self._max_bytes()
-        is_first = True
+    def _take(self, ready: list[Seat]) -> int:
+        """Acquires, for a session that is alive; how many have given records."""
+        request = self._request
+        is_limited = request.share_acquire_mode == RECORD_LIMIT
+        mode = AcquireMode.RECORD_LIMIT if is_limited else AcquireMode.BATCH_OPTIMIZED
+        left_records, left_bytes = request.max_records, self._max_bytes()
+        is_first, given = True, 0
         for i, seat in enumerate(ready):
-            if left_records <= 0 or seat.owner is None or not self._is_session_alive():
+            if left_records <= 0 or seat.owner is None or (i and not self._is_session_alive()):
                 break
             outcome = seat.owner.acquire(
                 self._session.key.member,
                 max_records=left_records,
-                batch_size=wish.batch_size,
-                mode=wish.mode,
+                batch_size=request.batch_size,
+                mode=mode,
                 # for the first at least one: of fewer bytes than partitions only the last would get any, every time
                 max_bytes=max(int(is_first), left_bytes // (len(ready) - i)),
                 min_one_batch=is_first,
@@ -209,11 +219,16 @@ class ShareFetching:
             if isinstance(outcome, Refused):
                 seat.error = _fetch_error(outcome.code)
                 continue
+            if not outcome.record_count:
+                continue
             seat.helping = outcome
+            size_bytes = len(outcome.records)
             left_records -= outcome.record_count
-            left_bytes -= len(outcome.records)
-            is_first = is_first and not outcome.records
-        return not is_first or any(seat.error for seat in ready)
+            left_bytes -= size_bytes
+            self.bytes_given += size_bytes
+            is_first = False
+            given += 1
+        return given
 
 
 def _fetch_error(code: ErrorCode) -> ErrorCode:

@@ -54,6 +54,8 @@ class BatchesRead:
 
     def covering(self, start: int, end: int) -> memoryview:
         """The bytes of all batches that hold one of these offsets, and of those between them."""
+        if start < self.spans[0].end and self.spans[-1].start < end:
+            return self.data
         first = bisect_right(self.spans, start, key=_END)
         behind = first
         while behind < len(self.spans) and self.spans[behind].start < end:
@@ -73,6 +75,8 @@ class BatchesRead:
         start, end = self.positions[first], self.positions[behind]
         if end - start > max_bytes:
             return None
+        if behind - first == len(self.spans):
+            return self  # as mostly where jobs lie in batches of many
         positions = [position - start for position in self.positions[first : behind + 1]]
         return BatchesRead(self.data[start:end], self.spans[first:behind], positions)
 

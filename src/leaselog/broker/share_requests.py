@@ -26,7 +26,7 @@ from leaselog.wire.share_extensions import NO_DELAY, ExtendedAcknowledgementBatc
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["Acknowledgements", "Batches", "batches_of", "refuse_who", "who"]
+__all__ = ["Acknowledgements", "Batches", "batches_of", "who"]
 
 A = TypeVar("A")
 
@@ -41,8 +41,11 @@ MEMBER_ID_MAX_CHARS = 36
 REASON_MAX_CHARS = 1_000
 
 
-def refuse_who(broker: Broker, group_id: str | None, member_id: str | None) -> Refused | None:
-    """Why a request is answered no further, in the order in which Apache Kafka looks."""
+def who(broker: Broker, group_id: str | None, member_id: str | None) -> SessionKey | Refused:
+    """Whose session it is, or why the request is answered no further, in the order in which Apache Kafka looks.
+
+    The broker asks no coordinator whether the group has such a member; Kafka's does not.
+    """
     if not has_share_groups(broker):
         broker.shares.clear()  # they may have been on a moment ago
         return Refused(ErrorCode.UNSUPPORTED_VERSION, "The version of API is not supported.")
@@ -50,12 +53,7 @@ def refuse_who(broker: Broker, group_id: str | None, member_id: str | None) -> R
         return Refused(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
     if not member_id or len(member_id) > MEMBER_ID_MAX_CHARS:
         return Refused(ErrorCode.INVALID_REQUEST, "Invalid member id in the request.")
-    return None
-
-
-def who(group_id: str | None, member_id: str | None) -> SessionKey:
-    """Whose session it is. The broker asks no coordinator whether the group has such a member; Kafka's does not."""
-    return SessionKey(GroupId(group_id or ""), MemberId(member_id or ""))
+    return SessionKey(GroupId(group_id), MemberId(member_id))
 
 
 def batches_of(topics: Iterable[Topic]) -> Batches:
@@ -65,7 +63,8 @@ def batches_of(topics: Iterable[Topic]) -> Batches:
         for p in topic.partitions:
             if p.acknowledgement_batches:
                 at = TopicIdPartition(TopicId(topic.topic_id), p.partition_index)
-                found[at] = found.get(at, ()) + tuple(map(_batch, p.acknowledgement_batches))
+                batches = tuple(map(_batch, p.acknowledgement_batches))
+                found[at] = found[at] + batches if found and at in found else batches
     return found
 
 
@@ -90,20 +89,17 @@ def _details(batch: Batch) -> AcknowledgementDetails | None:
 class Acknowledgements:
     """The acknowledgements of one request: made at construction; done when every one of them is safe or refused."""
 
-    __slots__ = ("_left", "_made", "_make", "outcomes")
+    __slots__ = ("_left", "_made", "_make", "is_done", "outcomes")
 
     def __init__(self, broker: Broker, key: SessionKey, batches: Batches, *, may_renew: bool) -> None:
         #: by partition, None when all went well; complete when ``is_done``
         self.outcomes: dict[TopicIdPartition, Refused | None] = dict.fromkeys(batches)
         self._left = len(batches)
+        self.is_done = not batches
         self._make: Callable[[], object] | None = None
         self._made: asyncio.Future[Any] | None = None
         for at, of_partition in batches.items():
             self._acknowledge(broker, key, at, of_partition, may_renew=may_renew)
-
-    @property
-    def is_done(self) -> bool:
-        return self._left == 0
 
     def then(self, make: Callable[[], A]) -> asyncio.Future[A]:
         """What ``make`` makes of the outcomes when all are known. To be asked for once, while some are not.
@@ -123,13 +119,12 @@ class Acknowledgements:
         *,
         may_renew: bool,
     ) -> None:
-        owner = broker.shares.find(key.group_id, at)
         refused = find_malformed(batches, may_renew=may_renew)
         if broker.cluster.topic_by_id(at.topic_id) is None:
             self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID."))
         elif refused is not None:
             self._report(at, refused)
-        elif owner is None:
+        elif (owner := broker.shares.find(key.group_id, at)) is None:
             # nobody of the group has fetched from it since it began here: there is nothing to acknowledge
             text = "This server does not host this topic-partition."
             self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text))
@@ -137,8 +132,10 @@ class Acknowledgements:
             owner.acknowledge(key.member, batches, partial(self._report, at))
 
     def _report(self, at: TopicIdPartition, refused: Refused | None) -> None:
-        self.outcomes[at] = refused
+        if refused is not None:
+            self.outcomes[at] = refused
         self._left -= 1
+        self.is_done = self._left == 0
         if self._left or self._make is None or self._made is None:
             return
         # let go of, as they hold this object in turn: an answer with its records would stay until the collector comes

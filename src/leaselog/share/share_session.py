@@ -7,7 +7,7 @@ ends, when it closes, whatever sessions their keys name by then.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NewType
 
@@ -72,15 +72,17 @@ class ShareSession:
         One that returned records goes to the end of the line, so that none starves. An error also has the next good
         answer named.
         """
-        listed = has_records or has_error or partition in self._must_list
-        if partition in self.partitions:
-            if has_records:
-                del self.partitions[partition]
-                self.partitions[partition] = None
-            if has_error:
-                self._must_list.add(partition)
-            else:
-                self._must_list.discard(partition)
+        must_list = self._must_list
+        listed = has_records or has_error or partition in must_list
+        if partition not in self.partitions:
+            return listed
+        if has_records and len(self.partitions) > 1:
+            del self.partitions[partition]
+            self.partitions[partition] = None
+        if has_error:
+            must_list.add(partition)
+        elif must_list:
+            must_list.discard(partition)
         return listed
 
     def is_current(self, request_epoch: int) -> bool:
@@ -130,8 +132,8 @@ class ShareSessions:
         epoch: int,
         connection: ConnectionId,
         *,
-        added: Iterable[TopicIdPartition] = (),
-        forgotten: Iterable[TopicIdPartition] = (),
+        added: Sequence[TopicIdPartition] = (),
+        forgotten: Sequence[TopicIdPartition] = (),
         has_acknowledgements: bool = False,
     ) -> ShareSession | Refused:
         """Open, continue or, at the final epoch, find the session of a ShareFetch.
@@ -148,7 +150,8 @@ class ShareSessions:
             return session
         if session.epoch != epoch:
             return _invalid_epoch(session, epoch)
-        session.update(added, forgotten)
+        if added or forgotten:
+            session.update(added, forgotten)
         session.epoch = _after(epoch)
         return session
 

@@ -15,7 +15,7 @@ from functools import partial
 from uuid import UUID
 
 from leaselog.broker.api import RequestContext, serves
-from leaselog.broker.share_requests import Acknowledgements, batches_of, refuse_who, who
+from leaselog.broker.share_requests import Acknowledgements, batches_of, who
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import FINAL_EPOCH, SessionKey, TopicIdPartition
 from leaselog.wire.messages.share_acknowledge import (
@@ -36,10 +36,9 @@ def share_acknowledge(
     request: ShareAcknowledgeRequest, context: RequestContext
 ) -> ShareAcknowledgeResponse | Awaitable[ShareAcknowledgeResponse]:
     broker = context.broker
-    refused = refuse_who(broker, request.group_id, request.member_id)
-    if refused is not None:
-        return _refusal(refused, context)
-    key = who(request.group_id, request.member_id)
+    key = who(broker, request.group_id, request.member_id)
+    if isinstance(key, Refused):
+        return _refusal(key, context)
     session = broker.shares.sessions.acknowledge(key, request.share_session_epoch)
     if isinstance(session, Refused):
         return _refusal(session, context)
@@ -62,8 +61,14 @@ def _response(
 ) -> ShareAcknowledgeResponse:
     broker = context.broker
     topics: dict[UUID, list[PartitionData]] = {}
+    is_led_elsewhere = False
     for at, refused in acknowledgements.outcomes.items():
-        topics.setdefault(at.topic_id, []).append(_acknowledged(key, at, refused, context))
+        if refused is None:
+            data = PartitionData(partition_index=at.partition)
+        else:
+            data = _refused(key, at, refused, context)
+            is_led_elsewhere = is_led_elsewhere or refused.code in WRONG_LEADER
+        topics.setdefault(at.topic_id, []).append(data)
     response = ShareAcknowledgeResponse(
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             key.group_id
@@ -73,7 +78,7 @@ def _response(
             for topic_id, partitions in topics.items()
         ],
     )
-    if any(r is not None and r.code in WRONG_LEADER for r in acknowledgements.outcomes.values()):
+    if is_led_elsewhere:
         here = broker.cluster
         response.node_endpoints = [
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
@@ -81,15 +86,12 @@ def _response(
     return response
 
 
-def _acknowledged(
-    key: SessionKey, at: TopicIdPartition, refused: Refused | None, context: RequestContext
+def _refused(
+    key: SessionKey, at: TopicIdPartition, refused: Refused, context: RequestContext
 ) -> PartitionData:
-    data = PartitionData(partition_index=at.partition)
-    if refused is None:
-        return data
     broker = context.broker
     broker.metrics.error(context.api, refused.code)
-    data.error_code, data.error_message = refused.code, refused.message
+    data = PartitionData(partition_index=at.partition, error_code=refused.code, error_message=refused.message)
     if refused.code in WRONG_LEADER:
         owner = broker.shares.find(key.group_id, at)
         epoch = 0 if owner is None else owner.partition.leader_epoch

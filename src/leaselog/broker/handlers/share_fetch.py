@@ -17,16 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import partial
+from typing import TypeAlias
 from uuid import UUID
 
 from leaselog.broker.api import RequestContext, serves
-from leaselog.broker.share_fetching import Seat, ShareFetching, Wish
-from leaselog.broker.share_requests import Acknowledgements, batches_of, refuse_who, who
+from leaselog.broker.share_fetching import BATCH_OPTIMIZED, RECORD_LIMIT, Seat, ShareFetching
+from leaselog.broker.share_requests import Acknowledgements, batches_of, who
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.share import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
-    AcquireMode,
     ConnectionId,
     ShareSession,
     TopicIdPartition,
@@ -45,9 +45,10 @@ from leaselog.wire.share_fetch_ranges import wants_ranges_only, without_records
 
 #: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
 MAX_PARTITIONS = 20_000
-#: as the wire has them
-BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
 WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
+
+#: what the answer says, in its order
+Told: TypeAlias = dict[TopicIdPartition, PartitionData]
 
 
 @serves(
@@ -62,24 +63,19 @@ def share_fetch(
     request: ShareFetchRequest, context: RequestContext
 ) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
     broker = context.broker
-    refused = refuse_who(broker, request.group_id, request.member_id) or _refuse_shape(request)
+    key = who(broker, request.group_id, request.member_id)
+    if isinstance(key, Refused):
+        return _refusal(key, context)
+    refused = _refuse_shape(request)
     if refused is not None:
         return _refusal(refused, context)
     batches = batches_of(request.topics)
     session = broker.shares.sessions.fetch(
-        who(request.group_id, request.member_id),
+        key,
         request.share_session_epoch,
         ConnectionId(context.client.connection_id),
-        added=[
-            TopicIdPartition(TopicId(t.topic_id), p.partition_index)
-            for t in request.topics
-            for p in t.partitions
-        ],
-        forgotten=[
-            TopicIdPartition(TopicId(t.topic_id), p)
-            for t in request.forgotten_topics_data
-            for p in t.partitions
-        ],
+        added=_added(request) if request.topics else (),
+        forgotten=_forgotten(request) if request.forgotten_topics_data else (),
         has_acknowledgements=bool(batches),
     )
     if isinstance(session, Refused):
@@ -99,6 +95,18 @@ def share_fetch(
     if fetching.try_now() and acknowledgements.is_done:
         return _response(request, session, fetching, acknowledgements, context)
     return _respond_later(request, session, fetching, acknowledgements, context)
+
+
+def _added(request: ShareFetchRequest) -> list[TopicIdPartition]:
+    return [
+        TopicIdPartition(TopicId(t.topic_id), p.partition_index) for t in request.topics for p in t.partitions
+    ]
+
+
+def _forgotten(request: ShareFetchRequest) -> list[TopicIdPartition]:
+    return [
+        TopicIdPartition(TopicId(t.topic_id), p) for t in request.forgotten_topics_data for p in t.partitions
+    ]
 
 
 def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
@@ -124,22 +132,12 @@ def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
 
 
 def _fetching(request: ShareFetchRequest, session: ShareSession, context: RequestContext) -> ShareFetching:
-    epoch, max_bytes = request.share_session_epoch, _allowed_bytes(request, context)
-    wants_none = request.max_records <= 0 or max_bytes <= 0 or epoch == FINAL_EPOCH
-    wish = Wish(
-        max_wait_ms=request.max_wait_ms,
-        min_bytes=request.min_bytes,
-        max_bytes=max_bytes,
-        max_records=request.max_records,
-        batch_size=request.batch_size,
-        mode=AcquireMode.RECORD_LIMIT
-        if request.share_acquire_mode == RECORD_LIMIT
-        else AcquireMode.BATCH_OPTIMIZED,
-    )
+    max_bytes = _allowed_bytes(request, context)
+    wants_none = request.max_records <= 0 or max_bytes <= 0 or request.share_session_epoch == FINAL_EPOCH
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
-    partitions = () if wants_none else list(session.partitions)
-    return ShareFetching(context.broker, session, epoch, partitions, wish)
+    partitions = () if wants_none else session.partitions
+    return ShareFetching(context.broker, session, request, partitions, max_bytes)
 
 
 def _allowed_bytes(request: ShareFetchRequest, context: RequestContext) -> int:
@@ -193,17 +191,18 @@ def _response(
         context.throttle_ms = broker.quotas.fetched(
             context.client_id, fetching.bytes_given, broker.monotonic_ms()
         )
-    topics: dict[UUID, dict[int, PartitionData]] = {}
+    told: Told = {}
+    is_led_elsewhere = False
     for seat in fetching.seats:
         data = _fetched(seat, session, context, sends_records=sends_records)
         if data is not None or epoch == INITIAL_EPOCH:
-            data = data or PartitionData(partition_index=seat.at.partition, records=b"")
-            topics.setdefault(seat.at.topic_id, {})[seat.at.partition] = data
+            told[seat.at] = data or PartitionData(partition_index=seat.at.partition, records=b"")
+        if seat.error in WRONG_LEADER:
+            is_led_elsewhere = True
     for at, refused in acknowledgements.outcomes.items():
-        known = topics.setdefault(at.topic_id, {})
-        data = known.get(at.partition)
+        data = told.get(at)
         if data is None:
-            data = known[at.partition] = PartitionData(partition_index=at.partition, records=b"")
+            data = told[at] = PartitionData(partition_index=at.partition, records=b"")
         if refused is not None:
             broker.metrics.error(context.api, refused.code)
             data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
@@ -212,12 +211,9 @@ def _response(
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             session.key.group_id
         ).share_record_lock_duration_ms,
-        responses=[
-            ShareFetchableTopicResponse(topic_id=topic_id, partitions=list(partitions.values()))
-            for topic_id, partitions in topics.items()
-        ],
+        responses=_by_topic(told),
     )
-    if any(seat.error in WRONG_LEADER for seat in fetching.seats):
+    if is_led_elsewhere:
         here = broker.cluster
         response.node_endpoints = [
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
@@ -225,13 +221,25 @@ def _response(
     return response if sends_records else without_records(response)
 
 
+def _by_topic(told: Told) -> list[ShareFetchableTopicResponse]:
+    if len(told) == 1:  # where jobs are fetched one by one, mostly
+        ((at, data),) = told.items()
+        return [ShareFetchableTopicResponse(topic_id=at.topic_id, partitions=[data])]
+    topics: dict[UUID, list[PartitionData]] = {}
+    for at, data in told.items():
+        topics.setdefault(at.topic_id, []).append(data)
+    return [
+        ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
+        for topic_id, partitions in topics.items()
+    ]
+
+
 def _fetched(
     seat: Seat, session: ShareSession, context: RequestContext, *, sends_records: bool
 ) -> PartitionData | None:
     """What the answer says of a partition; None if it has nothing to say."""
     broker, helping = context.broker, seat.helping
-    has_error = seat.error != ErrorCode.NONE
-    if not session.answered(seat.at, has_records=seat.has_records, has_error=has_error):
+    if not session.answered(seat.at, has_records=helping is not None, has_error=bool(seat.error)):
         return None
     data = PartitionData(partition_index=seat.at.partition, error_code=seat.error, records=b"")
     if seat.error:
@@ -239,7 +247,7 @@ def _fetched(
         if seat.error in WRONG_LEADER:
             epoch = 0 if seat.owner is None else seat.owner.partition.leader_epoch
             data.current_leader = LeaderIdAndEpoch(leader_id=broker.cluster.node_id, leader_epoch=epoch)
-    if helping is not None and seat.has_records:
+    if helping is not None:
         data.records = helping.records
         data.acquired_records = [
             AcquiredRecords(
