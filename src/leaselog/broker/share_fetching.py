@@ -100,10 +100,12 @@ class ShareFetching:
     def try_now(self) -> bool:
         """Looks once, and takes what there is if it is enough. False: nothing was taken, and it is worth waiting."""
         broker = self._broker
+        # the first look comes right after the start
+        now_ms = self._started_ms if self._looked_at < 0 else broker.monotonic_ms()
         self._looked_at = broker.waiting_room.wake_count
         ready = self._ready()
         is_alive = self._is_session_alive()
-        is_late = broker.monotonic_ms() >= self._deadline_ms or broker.is_stopping or not is_alive
+        is_late = now_ms >= self._deadline_ms or broker.is_stopping or not is_alive
         given = 0
         if not ready and all(seat.error for seat in self.seats):
             self.is_done = True
@@ -163,17 +165,21 @@ class ShareFetching:
         """The owner to ask; without one the seat says why."""
         if seat.error:
             return None
-        topic = self._broker.cluster.topic_by_id(seat.at.topic_id)
+        shares, group_id = self._broker.shares, self._session.key.group_id
+        owner = seat.owner or shares.find(group_id, seat.at)
+        topic = shares.topic_of(seat.at, owner)
         if topic is None:
             seat.error = ErrorCode.UNKNOWN_TOPIC_ID
             return None
-        owner = seat.owner
         if owner is None or (owner.is_over and not owner.failure):
             partition = find_partition(self._broker, topic.name, seat.at.partition)
             if isinstance(partition, ErrorCode):
                 seat.error = partition
                 return None
-            owner = seat.owner = self._broker.shares.owner(self._session.key.group_id, seat.at, partition)
+            owner = shares.owner(group_id, seat.at, partition)
+        elif seat.owner is None:
+            owner.come_back()
+        seat.owner = owner
         if owner.failure:
             # told to those who have waited for it; whoever comes next tries anew
             seat.error = _fetch_error(owner.failure)

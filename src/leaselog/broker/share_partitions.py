@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Client
+from leaselog.broker.cluster import Topic
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_partition_owner import SharePartitionOwner
 from leaselog.coordination.share_state_facts import SharePartitionKey
@@ -56,6 +57,13 @@ class SharePartitions:
         self._owners[group_id][at] = owner
         owner.load()
         return owner
+
+    def topic_of(self, at: TopicIdPartition, owner: SharePartitionOwner | None) -> Topic | None:
+        """The topic, if it exists. Owners end with their topics, so by the name, which is quicker, where one is."""
+        cluster = self._broker.cluster
+        if owner is None or owner.is_over:
+            return cluster.topic_by_id(at.topic_id)
+        return cluster.topic(owner.partition.name.topic)
 
     def _ended(self, owner: SharePartitionOwner) -> None:
         self._broker.share_metrics.owner_ended(owner)

@@ -7,7 +7,7 @@ together, and never touch another partition's.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -26,9 +26,10 @@ from leaselog.wire.share_extensions import NO_DELAY, ExtendedAcknowledgementBatc
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["Acknowledgements", "Batches", "batches_of", "who"]
+__all__ = ["Acknowledgements", "Batches", "batches_of", "by_topic", "who"]
 
 A = TypeVar("A")
+D = TypeVar("D")
 
 Batch: TypeAlias = share_fetch.AcknowledgementBatch | share_acknowledge.AcknowledgementBatch
 Topic: TypeAlias = share_fetch.FetchTopic | share_acknowledge.AcknowledgeTopic
@@ -86,6 +87,17 @@ def _details(batch: Batch) -> AcknowledgementDetails | None:
     )
 
 
+def by_topic(told: Sequence[tuple[TopicIdPartition, D]]) -> list[tuple[TopicId, list[D]]]:
+    """What is told of partitions, as answers have it: by topic, in the order in which these first come."""
+    if len(told) == 1:  # mostly, where jobs are taken one by one
+        at, data = told[0]
+        return [(at.topic_id, [data])]
+    topics: dict[TopicId, list[D]] = {}
+    for at, data in told:
+        topics.setdefault(at.topic_id, []).append(data)
+    return list(topics.items())
+
+
 class Acknowledgements:
     """The acknowledgements of one request: made at construction; done when every one of them is safe or refused."""
 
@@ -119,12 +131,13 @@ class Acknowledgements:
         *,
         may_renew: bool,
     ) -> None:
+        owner = broker.shares.find(key.group_id, at)
         refused = find_malformed(batches, may_renew=may_renew)
-        if broker.cluster.topic_by_id(at.topic_id) is None:
+        if broker.shares.topic_of(at, owner) is None:
             self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID."))
         elif refused is not None:
             self._report(at, refused)
-        elif (owner := broker.shares.find(key.group_id, at)) is None:
+        elif owner is None:
             # nobody of the group has fetched from it since it began here: there is nothing to acknowledge
             text = "This server does not host this topic-partition."
             self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text))

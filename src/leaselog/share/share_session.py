@@ -46,12 +46,14 @@ class SessionKey(NamedTuple):
 class ShareSession:
     """The partitions a member fetches, in the order of their turn."""
 
-    __slots__ = ("_must_list", "epoch", "key", "partitions")
+    __slots__ = ("_answering", "_must_list", "epoch", "key", "partitions")
 
     def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition]) -> None:
         self.key = key
         #: what the next request must carry
         self.epoch = 1
+        #: what the last request carried
+        self._answering = INITIAL_EPOCH
         self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
         #: partitions that the next response names even with nothing to say
         self._must_list: set[TopicIdPartition] = set()
@@ -85,9 +87,14 @@ class ShareSession:
             must_list.discard(partition)
         return listed
 
+    def advance(self) -> None:
+        """A request has come that carries the epoch that was next."""
+        self._answering = self.epoch
+        self.epoch = 1 if self.epoch >= _LAST_EPOCH else self.epoch + 1
+
     def is_current(self, request_epoch: int) -> bool:
         """Has no other request advanced the session since the one with this epoch? Ask before answering it."""
-        return self.epoch == _after(request_epoch)
+        return self._answering == request_epoch
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +159,7 @@ class ShareSessions:
             return _invalid_epoch(session, epoch)
         if added or forgotten:
             session.update(added, forgotten)
-        session.epoch = _after(epoch)
+        session.advance()
         return session
 
     def acknowledge(self, key: SessionKey, epoch: int) -> ShareSession | Refused:
@@ -169,7 +176,7 @@ class ShareSessions:
             return session
         if session.epoch != epoch:
             return _invalid_epoch(session, epoch)
-        session.epoch = _after(epoch)
+        session.advance()
         return session
 
     def end(self, key: SessionKey) -> ShareSession | None:
@@ -220,10 +227,6 @@ class ShareSessions:
             del opened[next(iter(opened))]
         opened[key] = None
         return session
-
-
-def _after(epoch: int) -> int:
-    return 1 if epoch >= _LAST_EPOCH else epoch + 1
 
 
 def _not_found(key: SessionKey) -> Refused:

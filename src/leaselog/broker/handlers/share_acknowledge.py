@@ -12,10 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import partial
-from uuid import UUID
 
 from leaselog.broker.api import RequestContext, serves
-from leaselog.broker.share_requests import Acknowledgements, batches_of, who
+from leaselog.broker.share_requests import Acknowledgements, batches_of, by_topic, who
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import FINAL_EPOCH, SessionKey, TopicIdPartition
 from leaselog.wire.messages.share_acknowledge import (
@@ -60,7 +59,7 @@ def _response(
     key: SessionKey, acknowledgements: Acknowledgements, context: RequestContext
 ) -> ShareAcknowledgeResponse:
     broker = context.broker
-    topics: dict[UUID, list[PartitionData]] = {}
+    told: list[tuple[TopicIdPartition, PartitionData]] = []
     is_led_elsewhere = False
     for at, refused in acknowledgements.outcomes.items():
         if refused is None:
@@ -68,14 +67,14 @@ def _response(
         else:
             data = _refused(key, at, refused, context)
             is_led_elsewhere = is_led_elsewhere or refused.code in WRONG_LEADER
-        topics.setdefault(at.topic_id, []).append(data)
+        told.append((at, data))
     response = ShareAcknowledgeResponse(
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             key.group_id
         ).share_record_lock_duration_ms,
         responses=[
             ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
-            for topic_id, partitions in topics.items()
+            for topic_id, partitions in by_topic(told)
         ],
     )
     if is_led_elsewhere:

@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 from functools import partial
-from typing import TypeAlias
-from uuid import UUID
 
 from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.cluster import Cluster
 from leaselog.broker.share_fetching import BATCH_OPTIMIZED, RECORD_LIMIT, Seat, ShareFetching
-from leaselog.broker.share_requests import Acknowledgements, batches_of, who
+from leaselog.broker.share_requests import Acknowledgements, batches_of, by_topic, who
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.share import (
     FINAL_EPOCH,
@@ -46,9 +45,6 @@ from leaselog.wire.share_fetch_ranges import wants_ranges_only, without_records
 #: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
 MAX_PARTITIONS = 20_000
 WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
-
-#: what the answer says, in its order
-Told: TypeAlias = dict[TopicIdPartition, PartitionData]
 
 
 @serves(
@@ -74,7 +70,7 @@ def share_fetch(
         key,
         request.share_session_epoch,
         ConnectionId(context.client.connection_id),
-        added=_added(request) if request.topics else (),
+        added=_added(request, broker.cluster) if request.topics else (),
         forgotten=_forgotten(request) if request.forgotten_topics_data else (),
         has_acknowledgements=bool(batches),
     )
@@ -97,10 +93,14 @@ def share_fetch(
     return _respond_later(request, session, fetching, acknowledgements, context)
 
 
-def _added(request: ShareFetchRequest) -> list[TopicIdPartition]:
-    return [
-        TopicIdPartition(TopicId(t.topic_id), p.partition_index) for t in request.topics for p in t.partitions
-    ]
+def _added(request: ShareFetchRequest, cluster: Cluster) -> list[TopicIdPartition]:
+    """With the ids that the cluster has, if it has them: one object is found quicker than another that is equal."""
+    added: list[TopicIdPartition] = []
+    for named in request.topics:
+        topic = cluster.topic_by_id(named.topic_id)
+        topic_id = TopicId(named.topic_id) if topic is None else topic.topic_id
+        added += [TopicIdPartition(topic_id, p.partition_index) for p in named.partitions]
+    return added
 
 
 def _forgotten(request: ShareFetchRequest) -> list[TopicIdPartition]:
@@ -191,27 +191,25 @@ def _response(
         context.throttle_ms = broker.quotas.fetched(
             context.client_id, fetching.bytes_given, broker.monotonic_ms()
         )
-    told: Told = {}
+    told: list[tuple[TopicIdPartition, PartitionData]] = []
     is_led_elsewhere = False
     for seat in fetching.seats:
         data = _fetched(seat, session, context, sends_records=sends_records)
         if data is not None or epoch == INITIAL_EPOCH:
-            told[seat.at] = data or PartitionData(partition_index=seat.at.partition, records=b"")
+            told.append((seat.at, data or PartitionData(partition_index=seat.at.partition, records=b"")))
         if seat.error in WRONG_LEADER:
             is_led_elsewhere = True
-    for at, refused in acknowledgements.outcomes.items():
-        data = told.get(at)
-        if data is None:
-            data = told[at] = PartitionData(partition_index=at.partition, records=b"")
-        if refused is not None:
-            broker.metrics.error(context.api, refused.code)
-            data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
+    if acknowledgements.outcomes:
+        told = _with_outcomes(told, acknowledgements, context)
     response = ShareFetchResponse(
         throttle_time_ms=context.throttle_ms,
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             session.key.group_id
         ).share_record_lock_duration_ms,
-        responses=_by_topic(told),
+        responses=[
+            ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
+            for topic_id, partitions in by_topic(told)
+        ],
     )
     if is_led_elsewhere:
         here = broker.cluster
@@ -221,17 +219,21 @@ def _response(
     return response if sends_records else without_records(response)
 
 
-def _by_topic(told: Told) -> list[ShareFetchableTopicResponse]:
-    if len(told) == 1:  # where jobs are fetched one by one, mostly
-        ((at, data),) = told.items()
-        return [ShareFetchableTopicResponse(topic_id=at.topic_id, partitions=[data])]
-    topics: dict[UUID, list[PartitionData]] = {}
-    for at, data in told.items():
-        topics.setdefault(at.topic_id, []).append(data)
-    return [
-        ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
-        for topic_id, partitions in topics.items()
-    ]
+def _with_outcomes(
+    told: list[tuple[TopicIdPartition, PartitionData]],
+    acknowledgements: Acknowledgements,
+    context: RequestContext,
+) -> list[tuple[TopicIdPartition, PartitionData]]:
+    """Also what became of acknowledgements, whose partitions need not be among those fetched from."""
+    known = dict(told)
+    for at, refused in acknowledgements.outcomes.items():
+        data = known.get(at)
+        if data is None:
+            data = known[at] = PartitionData(partition_index=at.partition, records=b"")
+        if refused is not None:
+            context.broker.metrics.error(context.api, refused.code)
+            data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
+    return list(known.items())
 
 
 def _fetched(
@@ -247,7 +249,7 @@ def _fetched(
         if seat.error in WRONG_LEADER:
             epoch = 0 if seat.owner is None else seat.owner.partition.leader_epoch
             data.current_leader = LeaderIdAndEpoch(leader_id=broker.cluster.node_id, leader_epoch=epoch)
-    if helping is not None:
+    if helping is not None and seat.owner is not None:
         data.records = helping.records
         data.acquired_records = [
             AcquiredRecords(
@@ -256,5 +258,5 @@ def _fetched(
             for r in helping.ranges
         ]
         sent_bytes = len(helping.records) if sends_records else 0
-        broker.metrics.fetched(broker.cluster.name_for_metrics(seat.at.topic_id), sent_bytes)
+        broker.metrics.fetched(broker.cluster.name_for_metrics(seat.owner.partition.name.topic), sent_bytes)
     return data
