@@ -43,7 +43,7 @@ EXPECTED = frozenset(
 
 
 #: as the wire has them
-BATCH_OPTIMIZED, RECORD_LIMIT = 0, 1
+MODES = {mode.value: mode for mode in AcquireMode}
 
 
 class Seat:
@@ -206,8 +206,6 @@ class ShareFetching:
     def _take(self, ready: list[Seat]) -> int:
         """Acquires, for a session that is alive; how many have given records."""
         request = self._request
-        is_limited = request.share_acquire_mode == RECORD_LIMIT
-        mode = AcquireMode.RECORD_LIMIT if is_limited else AcquireMode.BATCH_OPTIMIZED
         left_records, left_bytes = request.max_records, self._max_bytes()
         is_first, given = True, 0
         for i, seat in enumerate(ready):
@@ -217,7 +215,7 @@ class ShareFetching:
                 self._session.key.member,
                 max_records=left_records,
                 batch_size=request.batch_size,
-                mode=mode,
+                mode=MODES[request.share_acquire_mode],
                 # for the first at least one: of fewer bytes than partitions only the last would get any, every time
                 max_bytes=max(int(is_first), left_bytes // (len(ready) - i)),
                 min_one_batch=is_first,

@@ -64,21 +64,22 @@ class BatchesRead:
 
     def part(self, offset: int, records: int, max_bytes: int) -> BatchesRead | None:
         """The batches for so many records from ``offset`` on, if all of them are here; None if not."""
-        first = bisect_right(self.spans, offset, key=_END)
-        if first == len(self.spans) or self.spans[first].start > offset:
+        spans, upto = self.spans, offset + records
+        first = bisect_right(spans, offset, key=_END)
+        if first == len(spans) or spans[first].start > offset:
             return None
         behind = first + 1
-        while self.spans[behind - 1].end < offset + records:
-            if behind == len(self.spans):
+        while spans[behind - 1].end < upto:
+            if behind == len(spans):
                 return None
             behind += 1
         start, end = self.positions[first], self.positions[behind]
         if end - start > max_bytes:
             return None
-        if behind - first == len(self.spans):
+        if behind - first == len(spans):
             return self  # as mostly where jobs lie in batches of many
         positions = [position - start for position in self.positions[first : behind + 1]]
-        return BatchesRead(self.data[start:end], self.spans[first:behind], positions)
+        return BatchesRead(self.data[start:end], spans[first:behind], positions)
 
 
 class ShareReader:

@@ -87,15 +87,18 @@ def _details(batch: Batch) -> AcknowledgementDetails | None:
     )
 
 
-def by_topic(told: Sequence[tuple[TopicIdPartition, D]]) -> list[tuple[TopicId, list[D]]]:
-    """What is told of partitions, as answers have it: by topic, in the order in which these first come."""
+def by_topic(told: Sequence[tuple[TopicIdPartition, object]], make: Callable[..., D]) -> list[D]:
+    """What is told of partitions, as answers have it: by topic, in the order in which these first come.
+
+    ``make`` makes what is told of a topic, of its id and its partitions.
+    """
     if len(told) == 1:  # mostly, where jobs are taken one by one
         at, data = told[0]
-        return [(at.topic_id, [data])]
-    topics: dict[TopicId, list[D]] = {}
+        return [make(topic_id=at.topic_id, partitions=[data])]
+    topics: dict[TopicId, list[object]] = {}
     for at, data in told:
         topics.setdefault(at.topic_id, []).append(data)
-    return list(topics.items())
+    return [make(topic_id=topic_id, partitions=partitions) for topic_id, partitions in topics.items()]
 
 
 class Acknowledgements:

@@ -72,10 +72,7 @@ def _response(
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             key.group_id
         ).share_record_lock_duration_ms,
-        responses=[
-            ShareAcknowledgeTopicResponse(topic_id=topic_id, partitions=partitions)
-            for topic_id, partitions in by_topic(told)
-        ],
+        responses=by_topic(told, ShareAcknowledgeTopicResponse),
     )
     if is_led_elsewhere:
         here = broker.cluster

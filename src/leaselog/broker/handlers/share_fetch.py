@@ -20,7 +20,7 @@ from functools import partial
 
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.cluster import Cluster
-from leaselog.broker.share_fetching import BATCH_OPTIMIZED, RECORD_LIMIT, Seat, ShareFetching
+from leaselog.broker.share_fetching import MODES, Seat, ShareFetching
 from leaselog.broker.share_requests import Acknowledgements, batches_of, by_topic, who
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.share import (
@@ -111,10 +111,9 @@ def _forgotten(request: ShareFetchRequest) -> list[TopicIdPartition]:
 
 def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
     """A request that renews leases fetches nothing, and has to say so."""
-    if request.share_acquire_mode not in (BATCH_OPTIMIZED, RECORD_LIMIT):
-        text = (
-            f"share acquire mode {request.share_acquire_mode}, expected {BATCH_OPTIMIZED} or {RECORD_LIMIT}"
-        )
+    if request.share_acquire_mode not in MODES:
+        expected = " or ".join(map(str, MODES))
+        text = f"share acquire mode {request.share_acquire_mode}, expected {expected}"
         return Refused(ErrorCode.INVALID_REQUEST, text)
     if not request.is_renew_ack:
         return None
@@ -206,10 +205,7 @@ def _response(
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             session.key.group_id
         ).share_record_lock_duration_ms,
-        responses=[
-            ShareFetchableTopicResponse(topic_id=topic_id, partitions=partitions)
-            for topic_id, partitions in by_topic(told)
-        ],
+        responses=by_topic(told, ShareFetchableTopicResponse),
     )
     if is_led_elsewhere:
         here = broker.cluster
