@@ -84,7 +84,8 @@ class Configuration:
         known = self._groups.get(group_id)
         if known is not None:
             return known
-        overrides = self.overrides(Resource(ResourceType.GROUP, group_id))
+        # as directly as can be: it is asked several times a job
+        overrides = self._stored.get((ResourceType.GROUP, group_id))
         if not overrides:
             if self._default_group is None:
                 self._default_group = GroupConfig.resolve(self._broker, {})
