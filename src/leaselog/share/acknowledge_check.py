@@ -41,11 +41,11 @@ def _out_of_window(batch: AcknowledgementBatch, window: RecordWindow) -> Refused
 def _not_theirs(
     batch: AcknowledgementBatch, before: int, member: MemberId, window: RecordWindow
 ) -> Refused | None:
-    start = max(batch.start, window.start)
+    start = batch.start if batch.start > window.start else window.start
     if start < before:  # the same record twice in one request
         return Refused(ErrorCode.INVALID_RECORD_STATE, _TWICE)
     for _, _, cell in window.runs(start, batch.end):
-        refusal = None if is_hole(cell) else why_not(cell, member)
-        if refusal is not None:
+        refusal = why_not(cell, member)
+        if refusal is not None and not is_hole(cell):
             return refusal
     return None

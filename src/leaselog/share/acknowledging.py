@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from leaselog.model import ErrorCode, MemberId, Refused
@@ -11,6 +11,10 @@ from leaselog.share.inflight import Cell
 from leaselog.share.record_state import RecordState
 
 __all__ = ["find_malformed", "is_hole", "segments", "why_not"]
+
+
+#: by number; to ask the enum takes several times as long
+_TYPES: dict[int, AcknowledgeType] = {kind.value: kind for kind in AcknowledgeType}
 
 
 def find_malformed(batches: Iterable[AcknowledgementBatch], *, may_renew: bool) -> Refused | None:
@@ -46,16 +50,17 @@ def _shape_problem(batch: AcknowledgementBatch, previous_last: int, highest_type
     return None
 
 
-def segments(batch: AcknowledgementBatch, start: int) -> Iterator[tuple[int, int, AcknowledgeType]]:
+def segments(batch: AcknowledgementBatch, start: int) -> list[tuple[int, int, AcknowledgeType]]:
     """Stretches of one type, without what lies below ``start``."""
+    at = batch.start if batch.start > start else start
     if len(batch.types) == 1:
-        yield max(batch.start, start), batch.end, AcknowledgeType(batch.types[0])
-        return
-    at = max(batch.start, start)
+        return [(at, batch.end, _TYPES[batch.types[0]])]
+    found: list[tuple[int, int, AcknowledgeType]] = []
     for kind, same in groupby(_tail(batch.types, at - batch.start)):
         end = at + sum(1 for _ in same)
-        yield at, end, AcknowledgeType(kind)
+        found.append((at, end, _TYPES[kind]))
         at = end
+    return found
 
 
 def _tail(types: Sequence[int], skip: int) -> Sequence[int]:

@@ -7,7 +7,6 @@ helpings, and the last permitted attempt is made alone: then only the culprit is
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
 
 from leaselog.model import Span
 from leaselog.share.commands import AcquireMode
@@ -53,33 +52,40 @@ def _batch_around(offset: int, batches: tuple[Span, ...]) -> Span:
     return batches[max(0, bisect_right(batches, offset, key=lambda batch: batch.start) - 1)]
 
 
-def chunks(start: int, end: int, batches: tuple[Span, ...], size: int, mode: AcquireMode) -> Iterator[Span]:
+def chunks(start: int, end: int, batches: tuple[Span, ...], size: int, mode: AcquireMode) -> list[Span]:
     """The ranges to report for acquired ``[start, end)``: cut between log batches once ``size`` is reached."""
     if mode is AcquireMode.RECORD_LIMIT or end - start <= size:
-        yield Span(start, end)
-        return
+        return [Span(start, end)]
+    found: list[Span] = []
     at = start
     index = max(0, bisect_right(batches, start, key=lambda batch: batch.start) - 1)
     for batch in batches[index:]:
         if batch.end >= end:
             break
         if batch.end - at >= size:
-            yield Span(at, batch.end)
+            found.append(Span(at, batch.end))
             at = batch.end
-    yield Span(at, end)
+    found.append(Span(at, end))
+    return found
 
 
-def gaps(fetch_offset: int, batches: tuple[Span, ...]) -> Iterator[tuple[int, int]]:
+def gaps(fetch_offset: int, batches: tuple[Span, ...]) -> list[tuple[int, int]]:
     """Offsets from ``fetch_offset`` to the end of what was read at which the log has nothing."""
+    found: list[tuple[int, int]] = []
     at = fetch_offset
     for batch in batches:
         if batch.start > at:
-            yield at, batch.start
-        at = max(at, batch.end)
+            found.append((at, batch.start))
+        if batch.end > at:
+            at = batch.end
+    return found
 
 
-def outside(start: int, end: int, spans: tuple[Span, ...]) -> Iterator[tuple[int, int, bool]]:
+def outside(start: int, end: int, spans: tuple[Span, ...]) -> list[tuple[int, int, bool]]:
     """``[start, end)`` in pieces, each wholly in one of the spans (True) or in none."""
+    if spans[0].start <= start < end <= spans[0].end:
+        return [(start, end, True)]
+    pieces: list[tuple[int, int, bool]] = []
     index = max(0, bisect_right(spans, start, key=lambda span: span.start) - 1)
     for span in spans[index:]:
         low, high = max(start, span.start), min(end, span.end)
@@ -88,8 +94,9 @@ def outside(start: int, end: int, spans: tuple[Span, ...]) -> Iterator[tuple[int
                 break
             continue
         if start < low:
-            yield start, low, False
-        yield low, high, True
+            pieces.append((start, low, False))
+        pieces.append((low, high, True))
         start = high
     if start < end:
-        yield start, end, False
+        pieces.append((start, end, False))
+    return pieces

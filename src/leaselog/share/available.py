@@ -16,25 +16,26 @@ __all__ = ["Available"]
 
 
 class Available:
-    __slots__ = ("_heap", "_is_acquirable", "_window")
+    __slots__ = ("_is_acquirable", "_window", "heap")
 
     def __init__(self, window: InFlight, is_acquirable: Callable[[Cell], bool]) -> None:
-        self._heap: list[int] = []
+        #: to be looked at
+        self.heap: list[int] = []
         self._window = window
         self._is_acquirable = is_acquirable
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self.heap)
 
     def push(self, start: int) -> None:
-        heappush(self._heap, start)
+        heappush(self.heap, start)
 
     def first(self) -> int | None:
         """The first acquirable offset of the window."""
-        while self._heap:
-            if self._run(self._heap[0]) is not None:
-                return self._heap[0]
-            heappop(self._heap)
+        while self.heap:
+            if self._run(self.heap[0]) is not None:
+                return self.heap[0]
+            heappop(self.heap)
         return None
 
     def take(self, start: int, end: int) -> Taker:
@@ -42,8 +43,8 @@ class Available:
         return Taker(self, start, end)
 
     def rebuild(self, starts: Iterable[int]) -> None:
-        self._heap = list(starts)
-        heapify(self._heap)
+        self.heap = list(starts)
+        heapify(self.heap)
 
     def _run(self, start: int) -> Run | None:
         if not self._window.start <= start < self._window.end:
@@ -52,12 +53,12 @@ class Available:
         return run if run[0] == start and self._is_acquirable(run[2]) else None
 
     def _pop(self, end: int) -> Run | None:
-        while self._heap and self._heap[0] < end:
-            run = self._run(heappop(self._heap))
+        while self.heap and self.heap[0] < end:
+            run = self._run(heappop(self.heap))
             if run is not None:
                 # a second entry of the same run would hand it out twice
-                while self._heap and self._heap[0] == run[0]:
-                    heappop(self._heap)
+                while self.heap and self.heap[0] == run[0]:
+                    heappop(self.heap)
                 return run
         return None
 

@@ -1,11 +1,14 @@
-"""What may be asked of a share partition. Values only; each is answered by the machine at once."""
+"""What may be asked of a share partition. Values only; each is answered by the machine at once.
+
+What is asked for every job is a tuple: a frozen dataclass takes more than twice as long to make.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from leaselog.model import MemberId, Span
 from leaselog.share.retrying import RetryBackoff
@@ -72,8 +75,7 @@ class Limits:
         return max(self.release_delay_max_ms, 0 if self.backoff is None else self.backoff.max_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class Acquire:
+class Acquire(NamedTuple):
     """Lease records out of what was read from the log.
 
     ``batches`` are the log's batches from ``fetch_offset`` on, ascending, none left out between the first and the
@@ -103,8 +105,7 @@ class AcknowledgementDetails:
     is_given_back: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class AcknowledgementBatch:
+class AcknowledgementBatch(NamedTuple):
     """Offsets in ``[start, end)``: one type for all of them or exactly one for each. See ``find_malformed``."""
 
     start: int
@@ -113,8 +114,7 @@ class AcknowledgementBatch:
     details: AcknowledgementDetails | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledge:
+class Acknowledge(NamedTuple):
     """All or nothing: the first record that may not be acknowledged refuses every batch."""
 
     member: MemberId
@@ -137,8 +137,7 @@ class Expire:
     """Look at the clock. Every command does that first; this one does nothing else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Persisted:
+class Persisted(NamedTuple):
     """The outcome of a ``Persist``. Every token is answered once, in any order."""
 
     token: WriteToken

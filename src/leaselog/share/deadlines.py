@@ -16,27 +16,28 @@ _MANY = 16
 
 
 class Deadlines:
-    __slots__ = ("_heap",)
+    __slots__ = ("heap",)
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, int]] = []
+        #: to be looked at; the first is the earliest
+        self.heap: list[tuple[int, int, int]] = []
 
     def __len__(self) -> int:
-        return len(self._heap)
+        return len(self.heap)
 
     def push(self, deadline_ms: int, start: int, end: int) -> None:
-        heappush(self._heap, (deadline_ms, start, end))
+        heappush(self.heap, (deadline_ms, start, end))
 
     def next_ms(self, start: int) -> int | None:
         """The earliest time at which a lease may end. Entries wholly below ``start`` go."""
-        heap = self._heap
+        heap = self.heap
         while heap and heap[0][2] <= start:
             heappop(heap)
         return heap[0][0] if heap else None
 
     def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
         """The ranges in which leases may have ended by now, ascending and disjoint."""
-        heap = self._heap
+        heap = self.heap
         if not heap or heap[0][0] > now_ms:
             return []
         due: list[tuple[int, int]] = []
@@ -51,8 +52,8 @@ class Deadlines:
 
     def rebuild(self, entries: Iterable[tuple[int, int, int]]) -> None:
         """Start over with what is really leased."""
-        self._heap = list(entries)
-        heapify(self._heap)
+        self.heap = list(entries)
+        heapify(self.heap)
 
 
 def _united(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,8 +1,9 @@
-"""What the machine asks its owner to do, and what it answers."""
+"""What the machine asks its owner to do, and what it answers. Tuples where they are made for every job."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from leaselog.model import Refused, Span
 from leaselog.share.commands import WriteToken
@@ -23,8 +24,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Persist:
+class Persist(NamedTuple):
     """Make this durable and come back with ``Persisted(token, ok)``. Writes of a partition keep their order."""
 
     token: WriteToken
@@ -65,22 +65,19 @@ class WakeFetchers:
 Effect = Persist | WriteDeadLetters | WakeFetchers
 
 
-@dataclass(frozen=True, slots=True)
-class AcquiredRange:
+class AcquiredRange(NamedTuple):
     span: Span
     #: with this delivery counted
     delivery_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Acquired:
+class Acquired(NamedTuple):
     #: ascending, disjoint; empty when there was nothing to have
     ranges: tuple[AcquiredRange, ...] = ()
     record_count: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Acknowledged:
+class Acknowledged(NamedTuple):
     """Answer the client when the write of this token ends; at once when there is nothing to write."""
 
     token: WriteToken | None
@@ -94,8 +91,7 @@ class Done:
 Answer = Acquired | Acknowledged | Done | Refused
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     #: also a refused command may find leases that have ended: effects are to be obeyed whatever the answer
     answer: Answer
     effects: tuple[Effect, ...] = ()

@@ -51,26 +51,15 @@ Run = tuple[int, int, Cell]
 class InFlight:
     """The runs of ``[start, end)``."""
 
-    __slots__ = ("_cells", "_end", "_firsts", "_run_count", "_starts")
+    __slots__ = ("_cells", "_firsts", "_starts", "end", "run_count", "start")
 
     def __init__(self, start: int) -> None:
-        self._end = start
+        #: for others to read; equal when there are no runs
+        self.start = self.end = start
+        self.run_count = 0
         self._firsts: list[int] = []
         self._starts: list[list[int]] = []
         self._cells: list[list[Cell]] = []
-        self._run_count = 0
-
-    @property
-    def start(self) -> int:
-        return self._firsts[0] if self._firsts else self._end
-
-    @property
-    def end(self) -> int:
-        return self._end
-
-    @property
-    def run_count(self) -> int:
-        return self._run_count
 
     def __iter__(self) -> Iterator[Run]:
         for chunk, starts in enumerate(self._starts):
@@ -81,9 +70,17 @@ class InFlight:
         """The cell at ``start``. The window must not be empty."""
         return self._cells[0][0]
 
-    def first_run_end(self) -> int:
-        starts = self._starts[0]
-        return starts[1] if len(starts) > 1 else self._chunk_end(0)
+    def drop_first(self) -> int:
+        """Forget the first run, and get how many records that were. The window must not be empty."""
+        before, starts = self.start, self._starts[0]
+        if len(starts) > 1:
+            del starts[0], self._cells[0][0]
+            self.start = self._firsts[0] = starts[0]
+        else:
+            self.start = self._chunk_end(0)
+            del self._firsts[0], self._starts[0], self._cells[0]
+        self.run_count -= 1
+        return self.start - before
 
     def run_at(self, offset: int) -> Run:
         """The run around an offset of the window."""
@@ -97,10 +94,14 @@ class InFlight:
 
         With ``at_least`` it may stop at the end of a chunk when it has so many: for walks that go on from there.
         """
-        found: list[Run] = []
         if start >= end:
-            return found
+            return []
         chunk, index = self._find(start)
+        starts = self._starts[chunk]
+        run_end = starts[index + 1] if index + 1 < len(starts) else self._chunk_end(chunk)
+        if run_end >= end:  # nearly always: what is asked for is alike
+            return [(start, end, self._cells[chunk][index])]
+        found: list[Run] = []
         at = start
         while at < end and len(found) < at_least:
             starts, cells = self._starts[chunk], self._cells[chunk]
@@ -138,37 +139,45 @@ class InFlight:
     def append(self, end: int, cell: Cell) -> None:
         """Move the window's end up to ``end``; the new records are all alike."""
         if self._cells and self._cells[-1][-1] == cell:
-            self._end = end
+            self.end = end
             return
         if not self._starts or len(self._starts[-1]) >= CHUNK:
-            self._firsts.append(self._end)
+            self._firsts.append(self.end)
             self._starts.append([])
             self._cells.append([])
-        self._starts[-1].append(self._end)
+        self._starts[-1].append(self.end)
         self._cells[-1].append(cell)
-        self._run_count += 1
-        self._end = end
+        self.run_count += 1
+        self.end = end
 
     def trim(self, start: int) -> None:
         """Forget everything below ``start``. At or past the end the window is empty, at ``start``."""
-        if start >= self._end:
+        if start >= self.end:
             self._firsts, self._starts, self._cells = [], [], []
-            self._run_count, self._end = 0, start
+            self.run_count, self.start, self.end = 0, start, start
             return
         if start <= self.start:
             return
         chunk, index = self._find(start)
-        self._run_count -= sum(map(len, self._starts[:chunk])) + index
+        self.run_count -= sum(map(len, self._starts[:chunk])) + index
         del self._firsts[:chunk], self._starts[:chunk], self._cells[:chunk]
         del self._starts[0][:index], self._cells[0][:index]
-        self._starts[0][0] = self._firsts[0] = start
+        self._starts[0][0] = self._firsts[0] = self.start = start
 
     def _set_alone(self, chunk: int, index: int, start: int, end: int, cell: Cell) -> bool:
-        """The commonest change by far: one whole run inside a chunk, alike to neither neighbour before or after."""
+        """The commonest change by far: one whole run that is alike to neither neighbour before or after.
+
+        Not where a neighbour lies in another chunk.
+        """
         starts, cells = self._starts[chunk], self._cells[chunk]
-        if not 0 < index < len(starts) - 1 or starts[index] != start or starts[index + 1] != end:
+        if starts[index] != start:
             return False
-        if cells[index - 1] == cell or cells[index + 1] == cell:
+        if index + 1 < len(starts):
+            if starts[index + 1] != end or cells[index + 1] == cell:
+                return False
+        elif end != self.end:
+            return False
+        if chunk if not index else cells[index - 1] == cell:
             return False
         cells[index] = cell
         return True
@@ -178,7 +187,7 @@ class InFlight:
         return chunk, bisect_right(self._starts[chunk], offset) - 1
 
     def _chunk_end(self, chunk: int) -> int:
-        return self._firsts[chunk + 1] if chunk + 1 < len(self._firsts) else self._end
+        return self._firsts[chunk + 1] if chunk + 1 < len(self._firsts) else self.end
 
     def _has(self, chunk: int, index: int) -> bool:
         return index < len(self._starts[chunk])
@@ -190,7 +199,7 @@ class InFlight:
 
     def _right_border(self, end: int) -> tuple[int, int, Cell | None]:
         """Where the kept runs go on at ``end``, and the cell of a run that the border cuts in two."""
-        if end >= self._end:
+        if end >= self.end:
             return len(self._starts) - 1, len(self._starts[-1]), None
         chunk, index = self._find(end)
         if self._starts[chunk][index] == end:
@@ -202,12 +211,12 @@ class InFlight:
     ) -> None:
         """Runs from (first, low) up to, not with, (last, high) go; these come in their place."""
         if first == last:
-            self._run_count += len(starts) - (high - low)
+            self.run_count += len(starts) - (high - low)
             self._starts[first][low:high] = starts
             self._cells[first][low:high] = cells
         else:
             between = sum(map(len, self._starts[first + 1 : last]))
-            self._run_count += len(starts) - (len(self._starts[first]) - low) - between - high
+            self.run_count += len(starts) - (len(self._starts[first]) - low) - between - high
             # what is kept of the last chunk joins the first: then only one chunk needs balancing
             self._starts[first][low:] = [*starts, *self._starts[last][high:]]
             self._cells[first][low:] = [*cells, *self._cells[last][high:]]

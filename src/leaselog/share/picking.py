@@ -21,6 +21,8 @@ def pick(command: Acquire, window: RecordWindow, limits: Limits) -> tuple[list[t
     upto = command.batches[-1].end
     picked: list[tuple[int, int]] = []
     left = command.max_records
+    if window.first_available() is None:
+        return picked, _fresh_end(command, window, limits, left)
     with window.take_available(max(command.batches[0].start, window.start), min(upto, window.end)) as taker:
         while left > 0 and (run := taker.next()) is not None:
             start, end, cell = run
@@ -41,7 +43,11 @@ def _fresh_end(command: Acquire, window: RecordWindow, limits: Limits, left: int
     # a read from past the window would leave records behind that nobody has seen
     if wanted <= 0 or upto <= window.end or command.fetch_offset > window.end:
         return None
-    first = next(max(batch.start, window.end) for batch in command.batches if batch.end > window.end)
+    first = window.end
+    for batch in command.batches:
+        if batch.end > first:
+            first = max(first, batch.start)
+            break
     return cut_at(first, wanted, upto, command.batches, command.mode)
 
 

@@ -16,7 +16,7 @@ from leaselog.share.deadlines import Deadlines
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 
-__all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable", "once"]
+__all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable"]
 
 #: no record at this offset of the log
 HOLE = Cell(RecordState.ARCHIVED, 0)
@@ -45,10 +45,10 @@ class _Once(dict[Cell, Cell]):
         return new
 
 
-def once(decide: Callable[[Cell], Cell]) -> Callable[[Cell], Cell]:
+def _once(decide: Callable[[Cell], Cell]) -> Callable[[Cell], Cell]:
     """The same decision, made once for all that are alike, so that they go on sharing one cell.
 
-    For the length of a command. ``functools.cache`` takes longer to set up than most commands take.
+    ``functools.cache`` takes longer to set up than most commands take.
     """
     return _Once(decide).__getitem__
 
@@ -63,14 +63,18 @@ class RecordWindow:
         "_waits",
         "accepted_count",
         "became_available",
+        "end",
         "failed_count",
         "hole_count",
         "pending_complete_count",
+        "start",
         "waiting_count",
     )
 
     def __init__(self, start: int) -> None:
         self._runs = InFlight(start)
+        #: as the runs have them, for others to read
+        self.start = self.end = start
         self._available = Available(self._runs, is_acquirable)
         self._deadlines = Deadlines()
         #: the same of AVAILABLE records that are held back
@@ -91,14 +95,6 @@ class RecordWindow:
         self.waiting_count = 0
         #: set whenever a record becomes acquirable; whoever wakes the fetchers clears it
         self.became_available = False
-
-    @property
-    def start(self) -> int:
-        return self._runs.start
-
-    @property
-    def end(self) -> int:
-        return self._runs.end
 
     @property
     def run_count(self) -> int:
@@ -125,17 +121,26 @@ class RecordWindow:
 
     def runs(self, start: int, end: int) -> list[Run]:
         """The runs of the part of ``[start, end)`` that lies in the window."""
-        return self._runs.runs(max(start, self.start), min(end, self.end))
+        if start < self.start:
+            start = self.start
+        if end > self.end:
+            end = self.end
+        return self._runs.runs(start, end)
 
     def first_available(self) -> int | None:
-        return self._available.first()
+        return self._available.first() if self._available.heap else None
 
     def take_available(self, start: int, end: int) -> Taker:
         return self._available.take(start, end)
 
     def rewrite(self, start: int, end: int, decide: Callable[[Cell], Cell]) -> list[Run]:
-        """Let ``decide`` say what becomes of each run in the range, and get those that changed, as they are now."""
-        at, end = max(start, self._runs.start), min(end, self._runs.end)
+        """Let ``decide`` say what becomes of each run in the range, and get those that changed, as they are now.
+
+        It sees nothing but the cell, so it is asked once for all that are alike, and they go on sharing one.
+        """
+        at = start if start > self.start else self.start
+        if end > self.end:
+            end = self.end
         changed: list[Run] = []
         while at < end:
             at = self._rewrite_block(at, end, decide, changed)
@@ -146,7 +151,7 @@ class RecordWindow:
 
         To be walked to its end; what has been walked over is done.
         """
-        at, end = max(start, self._runs.start), min(end, self._runs.end)
+        at, end = max(start, self.start), min(end, self.end)
         while at < end:
             changed: list[Run] = []
             at = self._rewrite_block(at, end, decide, changed)
@@ -156,7 +161,10 @@ class RecordWindow:
         """The first runs of the range, up to the offset that is returned."""
         pieces: list[tuple[int, Cell]] = []
         old = UNREAD
-        for low, high, old in self._runs.runs(start, end, at_least=_BLOCK):
+        runs = self._runs.runs(start, end, at_least=_BLOCK)
+        if len(runs) > 1:
+            decide = _once(decide)
+        for low, high, old in runs:
             new = decide(old)
             pieces.append((low, new))
             if new is not old and new != old:
@@ -166,7 +174,7 @@ class RecordWindow:
                     self._now_available(low, high, new)
         if changed:
             self._runs.splice(start, high, pieces)
-            if high < self._runs.end and is_acquirable(old):
+            if high < self.end and is_acquirable(old):
                 self._available.push(high)  # the rest of a run that was cut in two
         return high
 
@@ -176,27 +184,35 @@ class RecordWindow:
         if end <= start:
             return
         self._runs.append(end, cell)
+        self.end = end
         self._enter(end - start, cell)
         if cell.state is RecordState.AVAILABLE:
             self._now_available(start, end, cell)
+
+    def take_in(self, end: int, cell: Cell) -> None:
+        """Append records that were never delivered, and make at once of them what ``rewrite`` would."""
+        if cell is not UNREAD and not is_legal(UNREAD.state, cell.state):
+            raise BrokenInvariant(f"{end - self.end} new records would become {cell}")
+        self.append(end, cell)
 
     def trim(self, start: int) -> None:
         """Forget all records below ``start``, whatever their state."""
         for low, high, cell in self.runs(self.start, start):
             self._leave(high - low, cell)
         self._runs.trim(max(start, self.start))
+        self.start, self.end = self._runs.start, self._runs.end
         if self.start < self.end and is_acquirable(self._runs.first()):
             self._available.push(self.start)
 
     def advance(self) -> None:
         """Move the start over what is terminal and known to be safe: no write about it is in flight."""
         runs = self._runs
-        while runs.start < runs.end:
+        while self.start < self.end:
             cell = runs.first()
             if cell.state not in TERMINAL or cell.write is not None:
                 return
-            self._leave(runs.first_run_end() - runs.start, cell)
-            runs.trim(runs.first_run_end())
+            self._leave(runs.drop_first(), cell)
+            self.start = runs.start
 
     def lease(self, start: int, end: int, deadline_ms: int) -> None:
         """Leases in this range end at that time; say so after every rewrite that gave any."""
@@ -204,7 +220,10 @@ class RecordWindow:
 
     def next_deadline_ms(self) -> int | None:
         """When the first lease may end, or the first wait."""
-        lease_ms, wait_ms = self._deadlines.next_ms(self.start), self.next_due_ms()
+        lease_ms = self._deadlines.next_ms(self.start)
+        if not self._waits.heap:
+            return lease_ms
+        wait_ms = self.next_due_ms()
         if wait_ms is None:
             return lease_ms
         return wait_ms if lease_ms is None else min(lease_ms, wait_ms)
@@ -212,6 +231,11 @@ class RecordWindow:
     def next_due_ms(self) -> int | None:
         """When the first wait may end."""
         return self._waits.next_ms(self.start)
+
+    def may_have_ended(self, now_ms: int) -> bool:
+        """Whether any lease or wait may have ended by now: ``pop_due`` and ``end_waits`` would find nothing if not."""
+        leases, waits = self._deadlines.heap, self._waits.heap
+        return bool(leases and leases[0][0] <= now_ms) or bool(waits and waits[0][0] <= now_ms)
 
     def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
         """Where leases may have ended."""
@@ -223,7 +247,6 @@ class RecordWindow:
         if not due:
             return
 
-        @once
         def decide(cell: Cell) -> Cell:
             if (
                 cell.state is not RecordState.AVAILABLE
@@ -239,16 +262,16 @@ class RecordWindow:
 
     def bound_garbage(self) -> None:
         """Once a command: stale entries of the heaps never outnumber the runs by much."""
-        bound = 2 * self.run_count + _SLACK
-        if len(self._available) > bound:
+        bound = 2 * self._runs.run_count + _SLACK
+        if len(self._available.heap) > bound:
             self._available.rebuild(low for low, _, cell in self._runs if is_acquirable(cell))
-        if len(self._deadlines) > bound:
+        if len(self._deadlines.heap) > bound:
             self._deadlines.rebuild(
                 (cell.deadline_ms, low, high)
                 for low, high, cell in self._runs
                 if cell.state is RecordState.ACQUIRED and cell.deadline_ms is not None
             )
-        if len(self._waits) > bound:
+        if len(self._waits.heap) > bound:
             self._waits.rebuild(
                 (cell.deadline_ms, low, high)
                 for low, high, cell in self._runs
@@ -289,7 +312,7 @@ class RecordWindow:
                 self.pending_complete_count += count
         elif cell.deadline_ms is not None:
             self.waiting_count += count
-        elif is_hole(cell):
+        elif not cell.delivery_count and is_hole(cell):
             self.hole_count += count
 
     def _leave(self, count: int, cell: Cell) -> None:
@@ -304,14 +327,14 @@ class RecordWindow:
                 self.pending_complete_count -= count
         elif cell.deadline_ms is not None:
             self.waiting_count -= count
-        elif is_hole(cell):
+        elif not cell.delivery_count and is_hole(cell):
             self.hole_count -= count
 
     def verify(self) -> None:
         """Count everything again. For tests: it walks the whole window."""
         counts, held, holes, pending = [0] * len(RecordState), dict[MemberId, int](), 0, 0
         waiting, first_due_ms, told_ms = 0, None, self.next_due_ms()
-        at, before, first = self.start, None, None
+        at, before, first = self._runs.start, None, None
         for low, high, cell in self._runs:
             if low != at or high <= low or cell == before:
                 raise BrokenInvariant(f"run [{low}, {high}) {cell} after {at} {before}")
@@ -325,6 +348,8 @@ class RecordWindow:
                 waiting += high - low
                 first_due_ms = min(cell.deadline_ms, first_due_ms or cell.deadline_ms)
             at, before = high, cell
+        if (self.start, self.end) != (self._runs.start, self._runs.end):
+            raise BrokenInvariant(f"[{self.start}, {self.end}) is not [{self._runs.start}, {self._runs.end})")
         books = (self.end, self._counts, self._held, self.hole_count, self.pending_complete_count)
         if (at, counts, held, holes, pending) != books or first != self.first_available():
             raise BrokenInvariant(

@@ -60,12 +60,14 @@ from leaselog.share.inflight import Cell, Run
 from leaselog.share.persisted_state import NO_START_OFFSET, ReadState
 from leaselog.share.picking import pick
 from leaselog.share.record_state import RecordState
-from leaselog.share.record_window import HOLE, UNREAD, RecordWindow, once
+from leaselog.share.record_window import HOLE, UNREAD, RecordWindow
 from leaselog.share.retrying import NO_ROLL, due_ms
 from leaselog.share.writing import Writing
 
 __all__ = ["SharePartition"]
 
+#: the answer to most commands
+_DONE = Done()
 #: commands kept for the story of a broken invariant
 _STORY = 32
 
@@ -219,21 +221,25 @@ class SharePartition:
         Leases and waits that have ended by now end first, whatever the command, so effects come with any answer.
         ``roll``, from 0 to 1, is the chance in the pauses of what fails by this command.
         """
+        window = self._window
         self._story.append((now_ms, command))
         self._roll = roll
         was_full = self.is_full
         try:
-            self._window.end_waits(now_ms)
-            self._expire(now_ms)
+            if window.may_have_ended(now_ms):
+                window.end_waits(now_ms)
+                self._expire(now_ms)
             answer = self._obey(command, now_ms)
-            self._window.advance()
-            self._window.bound_garbage()
+            window.advance()
+            window.bound_garbage()
         except BrokenInvariant as broken:
             story = "; ".join(f"{when} {what}" for when, what in self._story)
             raise BrokenInvariant(f"{broken}. Before: {story}") from broken
-        if self._window.became_available or (was_full and not self.is_full):
+        if window.became_available or (was_full and not self.is_full):
             self._effects.append(WakeFetchers())
-            self._window.became_available = False
+            window.became_available = False
+        if not self._effects:
+            return Outcome(answer)
         effects, self._effects = tuple(self._effects), []
         return Outcome(answer, effects)
 
@@ -257,7 +263,7 @@ class SharePartition:
                 pass
             case _:
                 assert_never(command)
-        return Done()
+        return _DONE
 
     # acquire ---------------------------------------------------------------------------------------------------------
 
@@ -267,19 +273,21 @@ class SharePartition:
         for low, high in gaps(command.fetch_offset, command.batches):
             self._window.rewrite(low, high, _missing)
         picked, fresh_end = pick(command, self._window, self.limits)
-        if fresh_end is not None:
-            picked += self._take_in(command, fresh_end)
-        taken = self._without_aborted(picked, command.aborted) if command.aborted else picked
-        return self._hand_out(command, taken, now_ms + self.limits.lock_duration_ms)
+        if command.aborted:
+            if fresh_end is not None:
+                picked += self._take_in(command, fresh_end, UNREAD)
+                fresh_end = None
+            picked = self._without_aborted(picked, command.aborted)
+        return self._hand_out(command, picked, fresh_end, now_ms + self.limits.lock_duration_ms)
 
-    def _take_in(self, command: Acquire, end: int) -> list[tuple[int, int]]:
-        """Let the window grow to ``end``; the new records, still available."""
+    def _take_in(self, command: Acquire, end: int, cell: Cell) -> list[tuple[int, int]]:
+        """Let the window grow to ``end``; the new records, which are as the cell says."""
         window, woken = self._window, self._window.became_available
         fresh: list[tuple[int, int]] = []
-        if window.start == window.end:
-            window.trim(max(window.start, command.batches[0].start))
+        if window.start == window.end and window.start < command.batches[0].start:
+            window.trim(command.batches[0].start)
         for low, high, is_there in outside(window.end, end, command.batches):
-            window.append(high, UNREAD if is_there else HOLE)
+            window.take_in(high, cell if is_there else HOLE)
             if is_there:
                 fresh.append((low, high))
         window.became_available = woken  # what is taken with this very read wakes nobody
@@ -302,40 +310,48 @@ class SharePartition:
             self._window.became_available = True  # whoever gets nothing for it should look again
         return kept
 
-    def _hand_out(self, command: Acquire, picked: list[tuple[int, int]], deadline_ms: int) -> Acquired:
+    def _hand_out(
+        self, command: Acquire, picked: list[tuple[int, int]], fresh_end: int | None, deadline_ms: int
+    ) -> Acquired:
+        """Lease what was picked, and what is new up to that end."""
+        window = self._window
         leased: list[Run] = []
 
-        @once  # alike records share their cell
         def delivered(cell: Cell) -> Cell:
             return Cell(RecordState.ACQUIRED, cell.delivery_count + 1, command.member, deadline_ms)
 
         for start, end in picked:
-            leased += self._window.rewrite(start, end, delivered)
-            self._window.lease(start, end, deadline_ms)
+            leased += window.rewrite(start, end, delivered)
+            window.lease(start, end, deadline_ms)
+        if fresh_end is not None:
+            first_time = delivered(UNREAD)
+            for start, end in self._take_in(command, fresh_end, first_time):
+                leased.append((start, end, first_time))
+                window.lease(start, end, deadline_ms)
         ranges: list[AcquiredRange] = []
         for start, end, cell in _joined(leased):
+            count = cell.delivery_count
             spans = chunks(start, end, command.batches, command.batch_size, command.mode)
-            ranges += [AcquiredRange(span, cell.delivery_count) for span in spans]
-        count = _record_count(leased)
-        self.counters.acquired += count
-        self.counters.redelivered += sum(
-            end - start for start, end, cell in leased if cell.delivery_count > 1
-        )
-        return Acquired(tuple(ranges), count)
+            ranges += [AcquiredRange(span, count) for span in spans]
+            if count > 1:
+                self.counters.redelivered += end - start
+        record_count = _record_count(leased)
+        self.counters.acquired += record_count
+        return Acquired(tuple(ranges), record_count)
 
     # acknowledge -----------------------------------------------------------------------------------------------------
 
     def _acknowledge(self, command: Acknowledge, now_ms: int) -> Acknowledged | Refused:
-        refusal = first_refusal(command, self._window)
+        window = self._window
+        refusal = first_refusal(command, window)
         if refusal is not None:
             self.counters.refused_acknowledgements += 1
             return refusal
         writing = self._writing()
-        marks: dict[tuple[AcknowledgeType, AcknowledgementDetails | None], Callable[[Cell], Cell]] = {}
         for batch in command.batches:
-            if batch.end <= self.start:
+            if batch.end <= window.start:
                 continue
-            for start, end, kind in segments(batch, self.start):
+            for start, end, kind in segments(batch, window.start):
                 if kind is AcknowledgeType.RENEW:
                     self._renew(start, end, now_ms + self.limits.lock_duration_ms)
                     continue
@@ -343,16 +359,13 @@ class SharePartition:
                 if details is not None and details.is_given_back and kind is AcknowledgeType.RELEASE:
                     self._give_back(start, end)
                     continue
-                mark = marks.get((kind, details))
-                if mark is None:
-                    mark = marks[kind, details] = self._mark(kind, writing.token, now_ms, details)
-                marked = self._window.rewrite(start, end, mark)
+                marked = window.rewrite(start, end, self._mark(kind, writing.token, now_ms, details))
                 self.counters.acknowledged[kind] += writing.add(marked)
         return Acknowledged(self._write(writing))
 
     def _give_back(self, start: int, end: int) -> None:
         """As if it had not been delivered. Nor has that been written down anywhere, so there is nothing to write."""
-        given_back = self._window.rewrite(start, end, once(_undelivered))
+        given_back = self._window.rewrite(start, end, _undelivered)
         self.counters.given_back += _record_count(given_back)
 
     def _renew(self, start: int, end: int, deadline_ms: int) -> None:
@@ -375,7 +388,9 @@ class SharePartition:
         if not batches:
             return None
         self._writes[writing.token] = writing.marked()
-        self._effects.append(Persist(writing.token, self.start, self.delivery_complete_count, batches))
+        self._effects.append(
+            Persist(writing.token, self._window.start, self.delivery_complete_count, batches)
+        )
         return writing.token
 
     def _settle(self, outcome: Persisted, now_ms: int) -> None:
@@ -383,35 +398,43 @@ class SharePartition:
         marked = self._writes.pop(outcome.token, None)
         if marked is None:
             raise BrokenInvariant(f"no write {outcome.token} is in flight, only {list(self._writes)}")
+        if outcome.ok:
+            self._make_true(outcome.token, marked, now_ms)
+        else:
+            self._take_back(outcome.token, marked, now_ms)
+        if self._window.count(RecordState.ARCHIVING):
+            self._send(marked)
+
+    def _make_true(self, token: WriteToken, marked: list[tuple[int, int]], now_ms: int) -> None:
+        def settled(cell: Cell) -> Cell:
+            if cell.write != token:
+                return cell
+            return _standing(cell) if cell.target is None else self._settled(cell, now_ms)
+
+        for start, end in marked:
+            self._count_delayed(self._window.rewrite(start, end, settled))
+
+    def _take_back(self, token: WriteToken, marked: list[tuple[int, int]], now_ms: int) -> None:
+        self.counters.failed_writes += 1
         retry = self._writing()
 
-        @once
-        def settled(cell: Cell) -> Cell:
-            if cell.write != outcome.token:
+        def taken_back(cell: Cell) -> Cell:
+            if cell.write != token:
                 return cell
-            if cell.target is None:  # what stands whatever becomes of the write
-                return Cell(cell.state, cell.delivery_count, cause=cell.cause)
-            if outcome.ok:
-                return self._settled(cell, now_ms)
+            if cell.target is None:
+                return _standing(cell)
             if cell.deadline_ms is not None and cell.deadline_ms <= now_ms:
                 return self._expired(cell, retry.token, now_ms)
             return cell._replace(write=None, target=None, cause=None, due_ms=None)
 
         for start, end in marked:
-            changed = self._window.rewrite(start, end, settled)
+            changed = self._window.rewrite(start, end, taken_back)
             self._count_delayed(changed)
-            if not outcome.ok:
-                ended = [
-                    run
-                    for run in changed
-                    if run[2].state is RecordState.AVAILABLE or run[2].write == retry.token
-                ]
-                self.counters.lock_timeouts += retry.add(ended)
-        if not outcome.ok:
-            self.counters.failed_writes += 1
-            self._write(retry)
-        if self._window.count(RecordState.ARCHIVING):
-            self._send(marked)
+            ended = [
+                run for run in changed if run[2].state is RecordState.AVAILABLE or run[2].write == retry.token
+            ]
+            self.counters.lock_timeouts += retry.add(ended)
+        self._write(retry)
 
     # dead letters ----------------------------------------------------------------------------------------------------
 
@@ -424,7 +447,7 @@ class SharePartition:
             for run in self._window.rewrite(
                 start,
                 end,
-                once(lambda cell: cell._replace(write=token) if _is_unsent(cell) else cell),
+                lambda cell: cell._replace(write=token) if _is_unsent(cell) else cell,
             )
         ]
         if not sent:
@@ -443,7 +466,6 @@ class SharePartition:
             raise BrokenInvariant(f"no dead letters {token} are on their way, only {list(self._letters)}")
         writing = self._writing()
 
-        @once
         def archived(cell: Cell) -> Cell:
             if cell.write != token:
                 return cell
@@ -461,7 +483,6 @@ class SharePartition:
             return
         writing = self._writing()
 
-        @once
         def decide(cell: Cell) -> Cell:
             has_ended = cell.deadline_ms is not None and cell.deadline_ms <= now_ms
             if cell.state is not RecordState.ACQUIRED or cell.write is not None or not has_ended:
@@ -512,7 +533,6 @@ class SharePartition:
         """Mark leased records with the write that is to make them what this type says."""
         delay_ms, reason = (None, None) if details is None else (details.delay_ms, details.reason)
 
-        @once
         def marked(cell: Cell) -> Cell:
             if is_hole(cell):
                 return cell
@@ -540,6 +560,11 @@ class SharePartition:
         assert cell.target is not None
         waits_until = _not_over(cell.due_ms, now_ms)
         return Cell(cell.target, cell.delivery_count, deadline_ms=waits_until, cause=cell.cause)
+
+
+def _standing(cell: Cell) -> Cell:
+    """What stands whatever becomes of its write, which has ended."""
+    return Cell(cell.state, cell.delivery_count, cause=cell.cause)
 
 
 def _is_unsent(cell: Cell) -> bool:
@@ -571,6 +596,8 @@ def _archived(cell: Cell, token: WriteToken) -> Cell:
 
 def _joined(runs: list[Run]) -> list[Run]:
     """Neighbours with one delivery count become one."""
+    if len(runs) == 1:
+        return runs
     joined: list[Run] = []
     for low, high, cell in runs:
         if joined and joined[-1][1] == low and joined[-1][2].delivery_count == cell.delivery_count:
