@@ -31,8 +31,10 @@ class DueTimes:
     def kept(self, batches: Iterable[MachineBatch]) -> tuple[StateBatch, ...]:
         """As the share coordinator keeps them."""
         return tuple(
-            StateBatch(b.start, b.end, b.state.value, b.delivery_count, self._kept_ms(b.due_ms))
-            for b in batches
+            [
+                StateBatch(b.start, b.end, int(b.state), b.delivery_count, self._kept_ms(b.due_ms))
+                for b in batches
+            ]
         )
 
     def stored(self, batches: Iterable[StateBatch]) -> tuple[MachineBatch, ...]:

@@ -343,8 +343,9 @@ class SharePartitionOwner:
     def _handle(self, command: Command) -> Answer:
         machine = self.machine
         assert machine is not None
+        roll = NO_ROLL if machine.limits.backoff is None else self._roll()
         try:
-            outcome = machine.handle(command, int(self._broker.monotonic_ms()), self._roll(machine))
+            outcome = machine.handle(command, int(self._broker.monotonic_ms()), roll)
         except BrokenInvariant as broken:
             log.error("share partition is impossible, reading it anew", key=self.key, why=broken)
             self.end(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -360,20 +361,15 @@ class SharePartitionOwner:
                 case _:
                     assert_never(effect)
         self._set_timer(machine)
-        self._count_finished(machine)
+        finished = machine.finished_counts
+        if finished != self._counted:
+            accepted, failed = finished[0] - self._counted[0], finished[1] - self._counted[1]
+            self._counted = finished
+            self._broker.share_delivery.finished(self.key.group_id, accepted, failed)
         return outcome.answer
 
-    def _count_finished(self, machine: SharePartition) -> None:
-        accepted, failed = machine.accepted_count, machine.failed_count
-        if (accepted, failed) != self._counted:
-            more = accepted - self._counted[0], failed - self._counted[1]
-            self._counted = accepted, failed
-            self._broker.share_delivery.finished(self.key.group_id, *more)
-
-    def _roll(self, machine: SharePartition) -> float:
+    def _roll(self) -> float:
         """The chance in the pauses of what fails now."""
-        if machine.limits.backoff is None:
-            return NO_ROLL
         return self._broker.machine.random_below(_ROLLS) / (_ROLLS - 1)
 
     def _send(self, effect: WriteDeadLetters) -> None:

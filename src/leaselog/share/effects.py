@@ -1,9 +1,11 @@
-"""What the machine asks its owner to do, and what it answers. Tuples where they are made for every job."""
+"""What the machine asks its owner to do, and what it answers.
+
+Like the commands, what is made for every job is not frozen, and nobody changes it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from leaselog.model import Refused, Span
 from leaselog.share.commands import WriteToken
@@ -24,7 +26,8 @@ __all__ = [
 ]
 
 
-class Persist(NamedTuple):
+@dataclass(slots=True)
+class Persist:
     """Make this durable and come back with ``Persisted(token, ok)``. Writes of a partition keep their order."""
 
     token: WriteToken
@@ -65,19 +68,22 @@ class WakeFetchers:
 Effect = Persist | WriteDeadLetters | WakeFetchers
 
 
-class AcquiredRange(NamedTuple):
+@dataclass(slots=True)
+class AcquiredRange:
     span: Span
     #: with this delivery counted
     delivery_count: int
 
 
-class Acquired(NamedTuple):
+@dataclass(slots=True)
+class Acquired:
     #: ascending, disjoint; empty when there was nothing to have
     ranges: tuple[AcquiredRange, ...] = ()
     record_count: int = 0
 
 
-class Acknowledged(NamedTuple):
+@dataclass(slots=True)
+class Acknowledged:
     """Answer the client when the write of this token ends; at once when there is nothing to write."""
 
     token: WriteToken | None
@@ -91,7 +97,8 @@ class Done:
 Answer = Acquired | Acknowledged | Done | Refused
 
 
-class Outcome(NamedTuple):
+@dataclass(slots=True)
+class Outcome:
     #: also a refused command may find leases that have ended: effects are to be obeyed whatever the answer
     answer: Answer
     effects: tuple[Effect, ...] = ()

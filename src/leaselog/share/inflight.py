@@ -177,7 +177,10 @@ class InFlight:
                 return False
         elif end != self.end:
             return False
-        if chunk if not index else cells[index - 1] == cell:
+        if index:
+            if cells[index - 1] == cell:
+                return False
+        elif chunk:
             return False
         cells[index] = cell
         return True

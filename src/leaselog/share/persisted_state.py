@@ -17,7 +17,7 @@ NO_START_OFFSET = -1
 class StateBatch:
     """Records in ``[start, end)`` with one state, count and due time. Never ACQUIRED: leases are not durable.
 
-    Nobody changes it. It is not frozen because one is made for every job, and freezing costs each field a call.
+    Not frozen, as the commands of every job are not; nobody changes it.
     """
 
     start: int

@@ -18,10 +18,13 @@ from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 
 __all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable"]
 
+#: looked up once: they are compared with at every step
+_AVAILABLE, _ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
+
 #: no record at this offset of the log
 HOLE = Cell(RecordState.ARCHIVED, 0)
 #: in the window, never delivered as far as is known
-UNREAD = Cell(RecordState.AVAILABLE, 0)
+UNREAD = Cell(_AVAILABLE, 0)
 
 #: below this many stale entries a heap is not worth rebuilding
 _SLACK = 64
@@ -31,7 +34,7 @@ _BLOCK = 256
 
 def is_acquirable(cell: Cell) -> bool:
     """May a member take this record now? A rule that holds records back (a time, another record) belongs here."""
-    return cell.state is RecordState.AVAILABLE and cell.write is None and cell.deadline_ms is None
+    return cell.state is _AVAILABLE and cell.write is None and cell.deadline_ms is None
 
 
 class _Once(dict[Cell, Cell]):
@@ -170,7 +173,7 @@ class RecordWindow:
             if new is not old and new != old:
                 self._move(high - low, old, new)
                 changed.append((low, high, new))
-                if new.state is RecordState.AVAILABLE:
+                if new.state is _AVAILABLE:
                     self._now_available(low, high, new)
         if changed:
             self._runs.splice(start, high, pieces)
@@ -186,7 +189,7 @@ class RecordWindow:
         self._runs.append(end, cell)
         self.end = end
         self._enter(end - start, cell)
-        if cell.state is RecordState.AVAILABLE:
+        if cell.state is _AVAILABLE:
             self._now_available(start, end, cell)
 
     def take_in(self, end: int, cell: Cell) -> None:
@@ -248,13 +251,9 @@ class RecordWindow:
             return
 
         def decide(cell: Cell) -> Cell:
-            if (
-                cell.state is not RecordState.AVAILABLE
-                or cell.deadline_ms is None
-                or cell.deadline_ms > now_ms
-            ):
+            if cell.state is not _AVAILABLE or cell.deadline_ms is None or cell.deadline_ms > now_ms:
                 return cell
-            return Cell(RecordState.AVAILABLE, cell.delivery_count)
+            return Cell(_AVAILABLE, cell.delivery_count)
 
         for low, high in due:
             for _ in self.rewrite_blocks(low, high, decide):
@@ -269,13 +268,13 @@ class RecordWindow:
             self._deadlines.rebuild(
                 (cell.deadline_ms, low, high)
                 for low, high, cell in self._runs
-                if cell.state is RecordState.ACQUIRED and cell.deadline_ms is not None
+                if cell.state is _ACQUIRED and cell.deadline_ms is not None
             )
         if len(self._waits.heap) > bound:
             self._waits.rebuild(
                 (cell.deadline_ms, low, high)
                 for low, high, cell in self._runs
-                if cell.state is RecordState.AVAILABLE and cell.deadline_ms is not None
+                if cell.state is _AVAILABLE and cell.deadline_ms is not None
             )
 
     def _now_available(self, start: int, end: int, cell: Cell) -> None:
@@ -290,7 +289,7 @@ class RecordWindow:
         if old.state is not new.state:
             if not is_legal(old.state, new.state):
                 raise BrokenInvariant(f"{count} records would go from {old} to {new}")
-            if old.state is RecordState.ACQUIRED:
+            if old.state is _ACQUIRED:
                 self._finish(count, new.state, new.cause)
         self._leave(count, old)
         self._enter(count, new)
@@ -299,35 +298,37 @@ class RecordWindow:
         """Leased records are not leased any more. Whatever becomes of a dead letter, its record failed now."""
         if state is RecordState.ACKNOWLEDGED:
             self.accepted_count += count
-        elif state is not RecordState.AVAILABLE and cause is not NO_RECORD:
+        elif state is not _AVAILABLE and cause is not NO_RECORD:
             self.failed_count += count
 
     def _enter(self, count: int, cell: Cell) -> None:
-        self._counts[cell.state] += count
-        if cell.state is RecordState.ACQUIRED:
-            if cell.holder is None or cell.deadline_ms is None:
+        state, delivery_count, holder, deadline_ms, _, target, _, _ = cell
+        self._counts[state] += count
+        if state is _ACQUIRED:
+            if holder is None or deadline_ms is None:
                 raise BrokenInvariant(f"{cell} is leased to nobody or for ever")
-            self._held[cell.holder] = self._held.get(cell.holder, 0) + count
-            if cell.target in TERMINAL:
+            self._held[holder] = self._held.get(holder, 0) + count
+            if target in TERMINAL:
                 self.pending_complete_count += count
-        elif cell.deadline_ms is not None:
+        elif deadline_ms is not None:
             self.waiting_count += count
-        elif not cell.delivery_count and is_hole(cell):
+        elif not delivery_count and is_hole(cell):
             self.hole_count += count
 
     def _leave(self, count: int, cell: Cell) -> None:
-        self._counts[cell.state] -= count
-        if cell.state is RecordState.ACQUIRED and cell.holder is not None:
-            left = self._held[cell.holder] - count
+        state, delivery_count, holder, deadline_ms, _, target, _, _ = cell
+        self._counts[state] -= count
+        if state is _ACQUIRED and holder is not None:
+            left = self._held[holder] - count
             if left:
-                self._held[cell.holder] = left
+                self._held[holder] = left
             else:
-                del self._held[cell.holder]
-            if cell.target in TERMINAL:
+                del self._held[holder]
+            if target in TERMINAL:
                 self.pending_complete_count -= count
-        elif cell.deadline_ms is not None:
+        elif deadline_ms is not None:
             self.waiting_count -= count
-        elif not cell.delivery_count and is_hole(cell):
+        elif not delivery_count and is_hole(cell):
             self.hole_count -= count
 
     def verify(self) -> None:
@@ -342,9 +343,9 @@ class RecordWindow:
             if cell.holder is not None:
                 held[cell.holder] = held.get(cell.holder, 0) + high - low
             holes += (high - low) * is_hole(cell)
-            pending += (high - low) * (cell.target in TERMINAL and cell.state is RecordState.ACQUIRED)
+            pending += (high - low) * (cell.target in TERMINAL and cell.state is _ACQUIRED)
             first = low if first is None and is_acquirable(cell) else first
-            if cell.state is RecordState.AVAILABLE and cell.deadline_ms is not None:
+            if cell.state is _AVAILABLE and cell.deadline_ms is not None:
                 waiting += high - low
                 first_due_ms = min(cell.deadline_ms, first_due_ms or cell.deadline_ms)
             at, before = high, cell

@@ -176,6 +176,11 @@ class SharePartition:
         return self._window.failed_count
 
     @property
+    def finished_counts(self) -> tuple[int, int]:
+        """The accepted and the failed, for whoever asks after every command."""
+        return self._window.accepted_count, self._window.failed_count
+
+    @property
     def run_count(self) -> int:
         return self._window.run_count
 
