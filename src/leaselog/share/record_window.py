@@ -144,6 +144,16 @@ class RecordWindow:
         at = start if start > self.start else self.start
         if end > self.end:
             end = self.end
+        if at >= end:
+            return []
+        low, high, old = self._runs.run_at(at)
+        if low == at and high == end:  # mostly it is one run
+            new = decide(old)
+            if new is old or new == old:
+                return []
+            self._change(at, end, old, new)
+            self._runs.splice(at, end, [(at, new)])
+            return [(at, end, new)]
         changed: list[Run] = []
         while at < end:
             at = self._rewrite_block(at, end, decide, changed)
@@ -163,18 +173,14 @@ class RecordWindow:
     def _rewrite_block(self, start: int, end: int, decide: Callable[[Cell], Cell], changed: list[Run]) -> int:
         """The first runs of the range, up to the offset that is returned."""
         pieces: list[tuple[int, Cell]] = []
+        decide = _once(decide)
         old = UNREAD
-        runs = self._runs.runs(start, end, at_least=_BLOCK)
-        if len(runs) > 1:
-            decide = _once(decide)
-        for low, high, old in runs:
+        for low, high, old in self._runs.runs(start, end, at_least=_BLOCK):
             new = decide(old)
             pieces.append((low, new))
             if new is not old and new != old:
-                self._move(high - low, old, new)
+                self._change(low, high, old, new)
                 changed.append((low, high, new))
-                if new.state is _AVAILABLE:
-                    self._now_available(low, high, new)
         if changed:
             self._runs.splice(start, high, pieces)
             if high < self.end and is_acquirable(old):
@@ -285,14 +291,18 @@ class RecordWindow:
             self._available.push(start)
             self.became_available = True
 
-    def _move(self, count: int, old: Cell, new: Cell) -> None:
-        if old.state is not new.state:
-            if not is_legal(old.state, new.state):
+    def _change(self, start: int, end: int, old: Cell, new: Cell) -> None:
+        """The books of a run that becomes another."""
+        count, before, after = end - start, old.state, new.state
+        if before is not after:
+            if not is_legal(before, after):
                 raise BrokenInvariant(f"{count} records would go from {old} to {new}")
-            if old.state is _ACQUIRED:
-                self._finish(count, new.state, new.cause)
+            if before is _ACQUIRED:
+                self._finish(count, after, new.cause)
         self._leave(count, old)
         self._enter(count, new)
+        if after is _AVAILABLE:
+            self._now_available(start, end, new)
 
     def _finish(self, count: int, state: RecordState, cause: str | None) -> None:
         """Leased records are not leased any more. Whatever becomes of a dead letter, its record failed now."""

@@ -334,13 +334,14 @@ class SharePartition:
                 leased.append((start, end, first_time))
                 window.lease(start, end, deadline_ms)
         ranges: list[AcquiredRange] = []
+        record_count = 0
         for start, end, cell in _joined(leased):
-            count = cell.delivery_count
-            spans = chunks(start, end, command.batches, command.batch_size, command.mode)
-            ranges += [AcquiredRange(span, count) for span in spans]
-            if count > 1:
+            record_count += end - start
+            delivery_count = cell.delivery_count
+            if delivery_count > 1:
                 self.counters.redelivered += end - start
-        record_count = _record_count(leased)
+            for span in chunks(start, end, command.batches, command.batch_size, command.mode):
+                ranges.append(AcquiredRange(span, delivery_count))  # noqa: PERF401
         self.counters.acquired += record_count
         return Acquired(tuple(ranges), record_count)
 

@@ -28,11 +28,12 @@ class Writing:
         count = 0
         for low, high, cell in runs:
             count += high - low
-            if cell.target is None:
-                self._put(low, high, cell.state, cell.delivery_count, cell.deadline_ms)
+            state, delivery_count, _, deadline_ms, write, target, _, due_ms = cell
+            if target is None:
+                self._put(low, high, state, delivery_count, deadline_ms)
             else:
-                self._put(low, high, cell.target, cell.delivery_count, cell.due_ms)
-            if cell.write == self.token:
+                self._put(low, high, target, delivery_count, due_ms)
+            if write == self.token:
                 if self._marked and self._marked[-1][1] == low:
                     self._marked[-1] = (self._marked[-1][0], high)
                 else:
