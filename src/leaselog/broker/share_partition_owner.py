@@ -360,7 +360,8 @@ class SharePartitionOwner:
                     self._broker.waiting_room.wake_first(self)
                 case _:
                     assert_never(effect)
-        self._set_timer(machine)
+        if self._timer is None or machine.first_end_ms < self._timer_ms:
+            self._set_timer(machine)
         finished = machine.finished_counts
         if finished != self._counted:
             accepted, failed = finished[0] - self._counted[0], finished[1] - self._counted[1]

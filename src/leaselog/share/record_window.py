@@ -6,6 +6,7 @@ against the table of legal moves and keep the books, so no rule above has to rem
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 
 from leaselog.model import BrokenInvariant, MemberId
@@ -16,7 +17,7 @@ from leaselog.share.deadlines import Deadlines
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 
-__all__ = ["HOLE", "UNREAD", "RecordWindow", "is_acquirable"]
+__all__ = ["HOLE", "NEVER", "UNREAD", "RecordWindow", "is_acquirable"]
 
 #: looked up once: they are compared with at every step
 _AVAILABLE, _ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -26,6 +27,8 @@ HOLE = Cell(RecordState.ARCHIVED, 0)
 #: in the window, never delivered as far as is known
 UNREAD = Cell(_AVAILABLE, 0)
 
+#: a time that does not come
+NEVER = sys.maxsize
 #: below this many stale entries a heap is not worth rebuilding
 _SLACK = 64
 #: a rewrite takes about so many runs at a time
@@ -68,8 +71,10 @@ class RecordWindow:
         "became_available",
         "end",
         "failed_count",
+        "first_end_ms",
         "hole_count",
         "pending_complete_count",
+        "push_count",
         "start",
         "waiting_count",
     )
@@ -82,6 +87,10 @@ class RecordWindow:
         self._deadlines = Deadlines()
         #: the same of AVAILABLE records that are held back
         self._waits = Deadlines()
+        #: no lease and no wait ends before: a bound that costs nothing to look at
+        self.first_end_ms = NEVER
+        #: entries that came into the heaps since their garbage was last looked at
+        self.push_count = 0
         #: records of the window by state
         self._counts = [0] * len(RecordState)
         #: ACQUIRED records by member; no zeros
@@ -185,6 +194,7 @@ class RecordWindow:
             self._runs.splice(start, high, pieces)
             if high < self.end and is_acquirable(old):
                 self._available.push(high)  # the rest of a run that was cut in two
+                self.push_count += 1
         return high
 
     def append(self, end: int, cell: Cell) -> None:
@@ -212,6 +222,7 @@ class RecordWindow:
         self.start, self.end = self._runs.start, self._runs.end
         if self.start < self.end and is_acquirable(self._runs.first()):
             self._available.push(self.start)
+            self.push_count += 1
 
     def advance(self) -> None:
         """Move the start over what is terminal and known to be safe: no write about it is in flight."""
@@ -226,6 +237,7 @@ class RecordWindow:
     def lease(self, start: int, end: int, deadline_ms: int) -> None:
         """Leases in this range end at that time; say so after every rewrite that gave any."""
         self._deadlines.push(deadline_ms, start, end)
+        self._pushed(deadline_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When the first lease may end, or the first wait."""
@@ -241,18 +253,16 @@ class RecordWindow:
         """When the first wait may end."""
         return self._waits.next_ms(self.start)
 
-    def may_have_ended(self, now_ms: int) -> bool:
-        """Whether any lease or wait may have ended by now: ``pop_due`` and ``end_waits`` would find nothing if not."""
-        leases, waits = self._deadlines.heap, self._waits.heap
-        return bool(leases and leases[0][0] <= now_ms) or bool(waits and waits[0][0] <= now_ms)
-
     def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
         """Where leases may have ended."""
-        return self._deadlines.pop_due(now_ms)
+        due = self._deadlines.pop_due(now_ms)
+        self._look_for_first_end()
+        return due
 
     def end_waits(self, now_ms: int) -> None:
         """What was held back until now is to be had."""
         due = self._waits.pop_due(now_ms)
+        self._look_for_first_end()
         if not due:
             return
 
@@ -266,7 +276,10 @@ class RecordWindow:
                 pass
 
     def bound_garbage(self) -> None:
-        """Once a command: stale entries of the heaps never outnumber the runs by much."""
+        """Once a command, but done when enough has come in: stale entries do not come to outnumber the runs by much."""
+        if self.push_count < _SLACK:
+            return
+        self.push_count = 0
         bound = 2 * self._runs.run_count + _SLACK
         if len(self._available.heap) > bound:
             self._available.rebuild(low for low, _, cell in self._runs if is_acquirable(cell))
@@ -282,13 +295,25 @@ class RecordWindow:
                 for low, high, cell in self._runs
                 if cell.state is _AVAILABLE and cell.deadline_ms is not None
             )
+        self._look_for_first_end()
+
+    def _pushed(self, end_ms: int) -> None:
+        self.push_count += 1
+        if end_ms < self.first_end_ms:
+            self.first_end_ms = end_ms
+
+    def _look_for_first_end(self) -> None:
+        leases, waits = self._deadlines.heap, self._waits.heap
+        self.first_end_ms = min(leases[0][0] if leases else NEVER, waits[0][0] if waits else NEVER)
 
     def _now_available(self, start: int, end: int, cell: Cell) -> None:
         """To be had, at once or later."""
         if cell.deadline_ms is not None:
             self._waits.push(cell.deadline_ms, start, end)
+            self._pushed(cell.deadline_ms)
         elif cell.write is None:  # is_acquirable, without the call
             self._available.push(start)
+            self.push_count += 1
             self.became_available = True
 
     def _change(self, start: int, end: int, old: Cell, new: Cell) -> None:
@@ -299,6 +324,10 @@ class RecordWindow:
                 raise BrokenInvariant(f"{count} records would go from {old} to {new}")
             if before is _ACQUIRED:
                 self._finish(count, after, new.cause)
+        elif before is _ACQUIRED and new.holder == old.holder and new.deadline_ms is not None:
+            # leased as it was: it can differ in what its write is to make of it, and in when the lease ends
+            self.pending_complete_count += count * ((new.target in TERMINAL) - (old.target in TERMINAL))
+            return
         self._leave(count, old)
         self._enter(count, new)
         if after is _AVAILABLE:
@@ -344,7 +373,7 @@ class RecordWindow:
     def verify(self) -> None:
         """Count everything again. For tests: it walks the whole window."""
         counts, held, holes, pending = [0] * len(RecordState), dict[MemberId, int](), 0, 0
-        waiting, first_due_ms, told_ms = 0, None, self.next_due_ms()
+        waiting, first_due_ms, told_ms, first_end_ms = 0, None, self.next_due_ms(), NEVER
         at, before, first = self._runs.start, None, None
         for low, high, cell in self._runs:
             if low != at or high <= low or cell == before:
@@ -355,10 +384,14 @@ class RecordWindow:
             holes += (high - low) * is_hole(cell)
             pending += (high - low) * (cell.target in TERMINAL and cell.state is _ACQUIRED)
             first = low if first is None and is_acquirable(cell) else first
+            if cell.deadline_ms is not None and cell.write is None:
+                first_end_ms = min(cell.deadline_ms, first_end_ms)
             if cell.state is _AVAILABLE and cell.deadline_ms is not None:
                 waiting += high - low
                 first_due_ms = min(cell.deadline_ms, first_due_ms or cell.deadline_ms)
             at, before = high, cell
+        if first_end_ms < self.first_end_ms:
+            raise BrokenInvariant(f"something ends at {first_end_ms}, before {self.first_end_ms}")
         if (self.start, self.end) != (self._runs.start, self._runs.end):
             raise BrokenInvariant(f"[{self.start}, {self.end}) is not [{self._runs.start}, {self._runs.end})")
         books = (self.end, self._counts, self._held, self.hole_count, self.pending_complete_count)

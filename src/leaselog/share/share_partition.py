@@ -156,6 +156,11 @@ class SharePartition:
         return self._window.next_deadline_ms()
 
     @property
+    def first_end_ms(self) -> int:
+        """No lease and no wait ends before; quicker to ask, and no later, than ``next_deadline_ms``."""
+        return self._window.first_end_ms
+
+    @property
     def waiting_count(self) -> int:
         """Of the AVAILABLE records, those that are held back until a time."""
         return self._window.waiting_count
@@ -231,7 +236,7 @@ class SharePartition:
         self._roll = roll
         was_full = self.is_full
         try:
-            if window.may_have_ended(now_ms):
+            if window.first_end_ms <= now_ms:
                 window.end_waits(now_ms)
                 self._expire(now_ms)
             answer = self._obey(command, now_ms)
