@@ -141,6 +141,8 @@ class SharePartitionOwner:
         self._reader = ShareReader(partition.log)
         self._state_epoch = 0
         self._config: GroupConfig = broker.cluster.configuration.group(key.group_id)
+        #: whether the configuration has a topic for them; the machine has them if the feature is on, too
+        self._names_dead_letters = False
         self._due_times = DueTimes(broker)
         self._log_start = 0
         self._reports: dict[WriteToken, Report] = {}
@@ -329,8 +331,7 @@ class SharePartitionOwner:
     def _catch_up(self, machine: SharePartition) -> None:
         """Tells the machine of settings that changed and of a log that begins later: looked at, not announced."""
         config = self._broker.cluster.configuration.group(self.key.group_id)
-        names_dead_letters = bool(config.errors_deadletterqueue_topic_name)
-        if config is not self._config or names_dead_letters is not machine.limits.has_dead_letters:
+        if config is not self._config or self._names_dead_letters is not machine.limits.has_dead_letters:
             self._config = config
             limits = self._limits()
             if limits != machine.limits:
@@ -414,7 +415,7 @@ class SharePartitionOwner:
 
     def _limits(self) -> Limits:
         config = self._config
-        names_topic = bool(config.errors_deadletterqueue_topic_name)
+        names_topic = self._names_dead_letters = bool(config.errors_deadletterqueue_topic_name)
         return limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._broker))
 
     # -- leases end -----------------------------------------------------------------------------------------

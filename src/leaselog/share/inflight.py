@@ -84,10 +84,34 @@ class InFlight:
 
     def run_at(self, offset: int) -> Run:
         """The run around an offset of the window."""
-        chunk, index = self._find(offset)
+        return self.place(offset)[0]
+
+    def place(self, offset: int) -> tuple[Run, int, int]:
+        """The run around an offset of the window, and the chunk and the index at which it is until the next change."""
+        chunk = bisect_right(self._firsts, offset) - 1
         starts = self._starts[chunk]
+        index = bisect_right(starts, offset) - 1
         end = starts[index + 1] if index + 1 < len(starts) else self._chunk_end(chunk)
-        return starts[index], end, self._cells[chunk][index]
+        return (starts[index], end, self._cells[chunk][index]), chunk, index
+
+    def set_alone(self, chunk: int, index: int, cell: Cell) -> bool:
+        """Give the run at a place another cell. False, and nothing done, if a neighbour is alike or out of sight.
+
+        The commonest change by far; the others are for ``splice``.
+        """
+        starts, cells = self._starts[chunk], self._cells[chunk]
+        if index + 1 < len(starts):
+            if cells[index + 1] == cell:
+                return False
+        elif chunk + 1 < len(self._firsts):
+            return False
+        if index:
+            if cells[index - 1] == cell:
+                return False
+        elif chunk:
+            return False
+        cells[index] = cell
+        return True
 
     def runs(self, start: int, end: int, *, at_least: int = sys.maxsize) -> list[Run]:
         """The runs of ``[start, end)``, the outermost clipped to it. The range must lie in the window.
@@ -122,8 +146,6 @@ class InFlight:
         Alike neighbours become one run, also across the borders of the range.
         """
         first_chunk, low = self._find(start)
-        if len(pieces) == 1 and self._set_alone(first_chunk, low, start, end, pieces[0][1]):
-            return
         if self._starts[first_chunk][low] < start:
             low += 1
         last_chunk, high, rest = self._right_border(end)
@@ -163,27 +185,6 @@ class InFlight:
         del self._firsts[:chunk], self._starts[:chunk], self._cells[:chunk]
         del self._starts[0][:index], self._cells[0][:index]
         self._starts[0][0] = self._firsts[0] = self.start = start
-
-    def _set_alone(self, chunk: int, index: int, start: int, end: int, cell: Cell) -> bool:
-        """The commonest change by far: one whole run that is alike to neither neighbour before or after.
-
-        Not where a neighbour lies in another chunk.
-        """
-        starts, cells = self._starts[chunk], self._cells[chunk]
-        if starts[index] != start:
-            return False
-        if index + 1 < len(starts):
-            if starts[index + 1] != end or cells[index + 1] == cell:
-                return False
-        elif end != self.end:
-            return False
-        if index:
-            if cells[index - 1] == cell:
-                return False
-        elif chunk:
-            return False
-        cells[index] = cell
-        return True
 
     def _find(self, offset: int) -> tuple[int, int]:
         chunk = bisect_right(self._firsts, offset) - 1

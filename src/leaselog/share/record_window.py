@@ -155,13 +155,15 @@ class RecordWindow:
             end = self.end
         if at >= end:
             return []
-        low, high, old = self._runs.run_at(at)
+        runs = self._runs
+        (low, high, old), chunk, index = runs.place(at)
         if low == at and high == end:  # mostly it is one run
             new = decide(old)
             if new is old or new == old:
                 return []
             self._change(at, end, old, new)
-            self._runs.splice(at, end, [(at, new)])
+            if not runs.set_alone(chunk, index, new):
+                runs.splice(at, end, [(at, new)])
             return [(at, end, new)]
         changed: list[Run] = []
         while at < end:
