@@ -345,8 +345,8 @@ class SharePartition:
             delivery_count = cell.delivery_count
             if delivery_count > 1:
                 self.counters.redelivered += end - start
-            for span in chunks(start, end, command.batches, command.batch_size, command.mode):
-                ranges.append(AcquiredRange(span, delivery_count))  # noqa: PERF401
+            spans = chunks(start, end, command.batches, command.batch_size, command.mode)
+            ranges += [AcquiredRange(span, delivery_count) for span in spans]
         self.counters.acquired += record_count
         return Acquired(tuple(ranges), record_count)
 
