@@ -29,6 +29,22 @@ def test_a_driver_that_is_killed_again_and_again_loses_and_doubles_nothing(
     lives(queue(0, partitions=2), Plan({}, str(tmp_path / "query"), LOCAL, row_s=0.01), kills=3)
 
 
+def test_a_driver_that_was_killed_while_it_wrote_its_first_batch_down_is_begun_again(
+    queue: Callable[..., Queue], tmp_path: Path
+) -> None:
+    made = queue(0, partitions=1)
+    made.produce(range(RECORDS_A_LIFE))
+    plan = Plan(made.options(), str(tmp_path / "query"), LOCAL)
+    half_written = Path(plan.home, "checkpoint", "offsets", ".0.5f8ebcc5-4b32-4b0c-9b6a-7a1a2f4a2c11.tmp")
+    half_written.parent.mkdir(parents=True)
+    half_written.write_text("v1\n")
+    driver = DriverProcess(plan)
+    with driver.running():
+        driver.wait()
+    assert Counter(in_sink(Path(plan.home))) == {(0, offset): 1 for offset in range(RECORDS_A_LIFE)}
+    assert made.backlog() == 0
+
+
 @pytest.mark.deep
 @pytest.mark.timeout(1800)
 def test_a_driver_that_is_killed_ten_times_loses_and_doubles_nothing(
