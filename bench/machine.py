@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 import platform
 import statistics
@@ -17,12 +16,14 @@ import confluent_kafka
 
 from bench import ROOT
 
-__all__ = ["Moment", "claim_memory", "describe", "processor_seconds", "resident_mb"]
+__all__ = ["Moment", "claim_page_cache", "describe", "processor_seconds", "resident_mb"]
 
 TICKS = os.sysconf("SC_CLK_TCK")
 _CALLS = 200_000
 _DISK_TRIES = 50
 _RAW_MB = 200
+#: as much as a broker writes at once, of large batches
+_CLAIM_BYTES = 1 << 20
 
 
 def processor_seconds(pid: int) -> float:
@@ -64,15 +65,17 @@ class Moment:
         return max(0.0, (until.busy_s - self.busy_s - ours) / max(until.at - self.at, 1e-9))
 
 
-def claim_memory(size_bytes: int) -> None:
-    """Has the machine have so much free memory that is its own.
+def claim_page_cache(home: Path, size_bytes: int) -> None:
+    """Has the machine have so much free memory for files in this folder that is its own, for the next few seconds.
 
     A virtual machine may have given what is free back to its host, and getting a page again for the page cache can take
-    longer than everything that a broker does with the records on it.
+    longer than everything that a broker does with the records on it. It takes a file to claim it: the page cache wants
+    pieces of another size than a process does, and the system keeps what is free by size.
     """
-    with mmap.mmap(-1, size_bytes) as memory:
-        for page in range(0, size_bytes, mmap.PAGESIZE):
-            memory[page] = 1
+    piece = bytes(_CLAIM_BYTES)
+    with tempfile.NamedTemporaryFile(dir=home, buffering=0) as file:
+        for _ in range(0, size_bytes, _CLAIM_BYTES):
+            file.write(piece)
 
 
 def describe(home: Path) -> dict[str, str]:

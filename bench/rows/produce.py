@@ -6,7 +6,7 @@ import re
 
 from bench import batches
 from bench.frame import Case, Measured, Metric, Row
-from bench.machine import claim_memory
+from bench.machine import claim_page_cache
 from bench.stage import Stage
 
 #: by client and record size: enough for seconds, little enough for the page cache
@@ -25,7 +25,7 @@ def measure(stage: Stage, case: Case) -> Measured:
     topic = stage.topic(partitions)
     count = stage.size(RECORDS, QUICK_RECORDS)[client][size]
     by = _librdkafka if client == "librdkafka" else _java
-    claim_memory(2 * count * size)
+    claim_page_cache(stage.home, 2 * count * size)
     rate, broker_s = by(stage, topic, size, count)
     return Measured({"records/s": rate, "MB/s": rate * size / 1e6}, count, broker_s)
 
