@@ -88,7 +88,7 @@ def measure(
     run: Run, plan: Plan, turns: list[Turn], jars: Jars, args: argparse.Namespace, home: Path
 ) -> None:
     java = JavaClients(jars, home / "classes")
-    each_s = [expected_s(turn, plan.cases, is_quick=plan.is_quick) for turn in turns]
+    each_s = expected_s(turns, plan.cases, is_quick=plan.is_quick)
     progress, began_s, done = Progress(sum(each_s)), time.monotonic(), 0
     for (number, durability), together in groupby(turns, key=lambda turn: (turn.round, turn.durability)):
         with Sitting(plan, durability, jars, java, home / f"{number}-{durability}") as sitting:

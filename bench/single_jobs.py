@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import IO
 
@@ -69,8 +70,9 @@ def do_jobs(
     pause = {"share_retry_backoff_ms": str(retry_backoff_ms)} if retry_backoff_ms else {}
     group = stage.group(topic, 1, **pause)
     warm_s, seconds = stage.size(FULL, QUICK)
-    args = (stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every, fetch_max_bytes)
-    with stage.java.running("bench.Jobs", *args) as said:
+    with _consuming(
+        stage, topic, group, consumers, warm_s, seconds, work_us, release_every, fetch_max_bytes
+    ) as said:
         wait_for(said, "BEGIN")
         with stage.processor() as spent:
             wait_for(said, "END")
@@ -85,11 +87,27 @@ def do_jobs(
 def some_jobs(stage: Stage, seconds: int) -> None:
     """Eight consumers at work for so long, and nobody looks at how fast."""
     topic, _ = topic_of_jobs(stage)
-    with stage.java.running(
-        "bench.Jobs", stage.address, topic, stage.group(topic), 8, 0, seconds, 0, 0, 0
-    ) as said:
+    with _consuming(stage, topic, stage.group(topic), consumers=8, warm_s=0, seconds=seconds) as said:
         wait_for(said, "END")
         said.readline()
+
+
+def _consuming(
+    stage: Stage,
+    topic: str,
+    group: str,
+    consumers: int,
+    warm_s: int,
+    seconds: int,
+    work_us: int = 0,
+    release_every: int = 0,
+    fetch_max_bytes: int = 0,
+) -> AbstractContextManager[IO[str]]:
+    """What the consumers say; zeros are what Java's has by default."""
+    return stage.java.running(
+        "bench.Jobs", stage.address, topic, group, consumers, warm_s, seconds, work_us, release_every,
+        fetch_max_bytes,
+    )  # fmt: skip
 
 
 def wait_for(said: IO[str], awaited: str) -> None:

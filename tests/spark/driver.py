@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-
 #: as the guide tells those whose driver may be killed: half a file of the first batch is no reason to refuse
 MAY_BE_KILLED = {"spark.sql.streaming.verifyCheckpointDirectoryEmptyOnStart": "false"}
 

@@ -163,7 +163,7 @@ def test_what_was_another_when_the_run_went_on_is_told_beside_what_it_was() -> N
 def test_the_timetable_names_every_row_and_the_sum() -> None:
     rows = [row(name, case_s=case_s, has_own_broker=True) for name, case_s in (("a", 26.0), ("b", 56.0))]
     plan = Plan(rows, ["os"], 1, False, [LEASELOG])
-    text = timetable(plan.turns(), plan.cases, is_quick=False)
+    text = timetable(list(plan.turns()), plan.cases, is_quick=False)
     assert [line.split()[:2] for line in text.splitlines()[1:]] == [
         ["a", "1.0"],
         ["b", "2.0"],
@@ -179,11 +179,18 @@ def test_what_is_left_takes_as_much_longer_as_what_is_done() -> None:
 
 
 def test_a_quick_case_is_not_expected_to_take_as_long_as_a_whole_one() -> None:
-    turn = Turn(1, "os", row(case_s=60.0), KAFKA)
-    whole_s, quick_s = (
-        expected_s(turn, lambda of: of.cases, is_quick=is_quick) for is_quick in (False, True)
+    turns = [Turn(1, "os", row(case_s=60.0), KAFKA)]
+    [whole_s], [quick_s] = (
+        expected_s(turns, lambda of: of.cases, is_quick=is_quick) for is_quick in (False, True)
     )
     assert quick_s < whole_s / 2
+
+
+def test_a_broker_that_rows_share_is_warmed_up_once_a_round() -> None:
+    plan = Plan([row("a"), row("b")], ["os"], 2, False, [LEASELOG])
+    first_s, second_s, *rest_s = expected_s(list(plan.turns()), plan.cases, is_quick=False)
+    assert first_s > second_s
+    assert rest_s == [first_s, second_s]
 
 
 def test_every_row_is_complete() -> None:

@@ -16,7 +16,7 @@ def test_what_is_due_comes_once_ascending_and_disjoint(count: int) -> None:
     assert deadlines.pop_due(9) == []
     assert deadlines.pop_due(12) == [(10 * i, 10 * i + 2) for i in range(count)]
     assert deadlines.pop_due(98) == []
-    assert (len(deadlines), deadlines.next_ms(0)) == (count, 99)
+    assert (len(deadlines.heap), deadlines.next_ms(0)) == (count, 99)
 
 
 def test_ranges_that_touch_or_overlap_are_one() -> None:

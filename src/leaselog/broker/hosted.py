@@ -10,7 +10,10 @@ from leaselog.model import ErrorCode
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["find_partition"]
+__all__ = ["WRONG_LEADER", "find_partition"]
+
+#: errors with which an answer says who leads the partition
+WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 def find_partition(broker: Broker, topic: str, index: int) -> Partition | ErrorCode:

@@ -24,9 +24,6 @@ class Available:
         self._window = window
         self._is_acquirable = is_acquirable
 
-    def __len__(self) -> int:
-        return len(self.heap)
-
     def push(self, start: int) -> None:
         heappush(self.heap, start)
 

@@ -22,9 +22,6 @@ class Deadlines:
         #: to be looked at; the first is the earliest
         self.heap: list[tuple[int, int, int]] = []
 
-    def __len__(self) -> int:
-        return len(self.heap)
-
     def push(self, deadline_ms: int, start: int, end: int) -> None:
         heappush(self.heap, (deadline_ms, start, end))
 

@@ -21,6 +21,7 @@ from uuid import UUID
 
 from leaselog.broker.api import Reply, RequestContext, serves
 from leaselog.broker.fetch_sessions import FetchSession, FollowedPartition, PartitionKey
+from leaselog.broker.hosted import WRONG_LEADER
 from leaselog.broker.partition import Partition
 from leaselog.log import FileSlice
 from leaselog.model import ErrorCode, Refused
@@ -37,7 +38,6 @@ from leaselog.wire.messages.fetch import (
 IDS_SINCE = 13
 LEADERS_SINCE = 16
 READ_COMMITTED = 1
-WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 #: more than a segment holds
 EVERYTHING = 2**40

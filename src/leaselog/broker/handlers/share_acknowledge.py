@@ -14,8 +14,9 @@ from collections.abc import Awaitable
 from functools import partial
 
 from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.hosted import WRONG_LEADER
 from leaselog.broker.share_requests import Acknowledgements, batches_of, by_topic, who
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import Refused
 from leaselog.share import FINAL_EPOCH, SessionKey, TopicIdPartition
 from leaselog.wire.messages.share_acknowledge import (
     LeaderIdAndEpoch,
@@ -26,8 +27,6 @@ from leaselog.wire.messages.share_acknowledge import (
     ShareAcknowledgeTopicResponse,
 )
 from leaselog.wire.share_extensions import ExtendedShareAcknowledgeRequest
-
-WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 @serves(ExtendedShareAcknowledgeRequest, versions=(1, 2), kips="KIP-932, 1222", counts_errors=True)

@@ -20,6 +20,7 @@ from functools import partial
 
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.cluster import Cluster
+from leaselog.broker.hosted import WRONG_LEADER
 from leaselog.broker.share_fetching import MODES, Seat, ShareFetching
 from leaselog.broker.share_requests import Acknowledgements, batches_of, by_topic, who
 from leaselog.model import ErrorCode, Refused, TopicId
@@ -44,7 +45,6 @@ from leaselog.wire.share_fetch_ranges import wants_ranges_only, without_records
 
 #: of one session, whether they exist or not. Apache Kafka bounds the sessions alone.
 MAX_PARTITIONS = 20_000
-WRONG_LEADER = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH)
 
 
 @serves(
