@@ -4,6 +4,10 @@ A request looks at all its partitions, in its session's order; when there is eno
 nothing else runs in between. Otherwise it waits in the waiting room, under the keys of what may change its mind, and
 looks again. The records wanted are one budget for all partitions. Of the bytes each gets an even part, and what it
 leaves goes to those after it; the first that has anything gets at least one batch, however large.
+
+Who has records to acknowledge is not kept waiting for `max_wait_ms`: what it says of them stands behind this request on
+the connection, and the others may be waiting for just that. It is answered with nothing when the patience of its
+session ends.
 """
 
 from __future__ import annotations
@@ -67,6 +71,7 @@ class ShareFetching:
         "_broker",
         "_deadline_ms",
         "_looked_at",
+        "_patience_end_ms",
         "_request",
         "_session",
         "_started_ms",
@@ -92,6 +97,8 @@ class ShareFetching:
         self._allowed_bytes = allowed_bytes
         self._started_ms = broker.monotonic_ms()
         self._deadline_ms = self._started_ms + max(request.max_wait_ms, 0)
+        #: when to answer if the member has records to acknowledge then
+        self._patience_end_ms = self._started_ms + session.patience_ms
         #: what the seats say is the answer
         self.is_done = False
         #: the waiting room's count at the last look
@@ -106,6 +113,8 @@ class ShareFetching:
         ready = self._ready()
         is_alive = self._is_session_alive()
         is_late = now_ms >= self._deadline_ms or broker.is_stopping or not is_alive
+        if not is_late and not ready and now_ms >= self._patience_end_ms:
+            is_late = self._owes_something()
         given = 0
         if not ready and all(seat.error for seat in self.seats):
             self.is_done = True
@@ -115,6 +124,7 @@ class ShareFetching:
             # an error that taking met is an answer, as records are
             self.is_done = is_late or given > 0 or any(seat.error for seat in ready)
         if self.is_done and self.seats:  # or else it only acknowledged
+            self._session.fetched(has_records=given > 0)
             elapsed_s = (broker.monotonic_ms() - self._started_ms) / 1000
             broker.share_metrics.fetched(
                 self._session.key.group_id, len(self.seats), given, elapsed_s, is_late=is_late
@@ -129,9 +139,13 @@ class ShareFetching:
         room = self._broker.waiting_room
         if self._looked_at != room.wake_count and self.try_now():
             return  # it happened between the first look, in the request's turn, and this one
+        owes_something = self._owes_something()  # if not, it will not before this is answered
         while True:
             owners = [seat.owner for seat in self.seats if seat.owner is not None]
-            left_ms = self._deadline_ms - self._broker.monotonic_ms()
+            now_ms = self._broker.monotonic_ms()
+            left_ms = self._deadline_ms - now_ms
+            if owes_something and now_ms < self._patience_end_ms:
+                left_ms = min(left_ms, self._patience_end_ms - now_ms)
             waking = await room.wait_in_turn(owners, max(left_ms, 0) / 1000)
             try:
                 if self.try_now():
@@ -139,6 +153,11 @@ class ShareFetching:
             finally:
                 if waking > FOR_ALL:
                     self._pass_on(waking)
+
+    def _owes_something(self) -> bool:
+        """Are there records for the member to acknowledge?"""
+        member = self._session.key.member
+        return any(seat.owner is not None and seat.owner.is_owed_by(member) for seat in self.seats)
 
     def _pass_on(self, waking: Waking) -> None:
         """Whatever it has taken or not: what can still be had is for the next."""

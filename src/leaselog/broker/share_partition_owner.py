@@ -251,6 +251,10 @@ class SharePartitionOwner:
     def _is_paused(self) -> bool:
         return self._broker.share_delivery.is_paused(self.key.group_id, self._config)
 
+    def is_owed_by(self, member: MemberId) -> bool:
+        """Has the member records that it has not acknowledged?"""
+        return self.machine is not None and self.machine.is_owed_by(member)
+
     def readable_bytes(self, wanted_bytes: int) -> int:
         """How many bytes the next acquisition may read, counted up to those wanted."""
         if self.machine is None:

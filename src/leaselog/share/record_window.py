@@ -128,6 +128,12 @@ class RecordWindow:
     def held_by(self, member: MemberId) -> int:
         return self._held.get(member, 0)
 
+    def is_owed_by(self, member: MemberId) -> bool:
+        """Has the member records of which it has not said what becomes of them? Walks the window if it has any."""
+        return member in self._held and any(
+            cell.holder == member and cell.write is None for _, _, cell in self._runs
+        )
+
     def members(self) -> tuple[MemberId, ...]:
         return tuple(self._held)
 

@@ -198,6 +198,10 @@ class SharePartition:
         """Who has records leased."""
         return self._window.members()
 
+    def is_owed_by(self, member: MemberId) -> bool:
+        """Has the member records leased that it has not acknowledged?"""
+        return self._window.is_owed_by(member)
+
     def count(self, state: RecordState) -> int:
         """Records of the window in this state. A write in flight does not change it before it has succeeded."""
         return self._window.count(state)

@@ -29,6 +29,9 @@ INITIAL_EPOCH = 0
 #: closes it
 FINAL_EPOCH = -1
 _LAST_EPOCH = 2**31 - 1
+#: of a member with records to acknowledge: how long its next fetch waits after one that brought some, and at most
+FIRST_PATIENCE_MS = 5
+_LONGEST_PATIENCE_MS = 60_000
 
 ConnectionId = NewType("ConnectionId", int)
 
@@ -46,7 +49,7 @@ class SessionKey(NamedTuple):
 class ShareSession:
     """The partitions a member fetches, in the order of their turn."""
 
-    __slots__ = ("_answering", "_must_list", "epoch", "key", "partitions")
+    __slots__ = ("_answering", "_must_list", "epoch", "key", "partitions", "patience_ms")
 
     def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition]) -> None:
         self.key = key
@@ -57,6 +60,8 @@ class ShareSession:
         self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
         #: partitions that the next response names even with nothing to say
         self._must_list: set[TopicIdPartition] = set()
+        #: how long a fetch may wait while the member has records to acknowledge
+        self.patience_ms = FIRST_PATIENCE_MS
 
     def update(self, added: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
         """Additions come first: what is in both is forgotten."""
@@ -86,6 +91,18 @@ class ShareSession:
         elif must_list:
             must_list.discard(partition)
         return listed
+
+    def fetched(self, *, has_records: bool) -> None:
+        """A fetch of the session has ended.
+
+        Clients ask for more before they have worked on what they got, and what they acknowledge meanwhile waits behind
+        that request. So it is not kept waiting: at first shortly, then twice as long each time, which is about as long
+        as the member has held its records, until it brings some again.
+        """
+        if has_records:
+            self.patience_ms = FIRST_PATIENCE_MS
+        elif self.patience_ms < _LONGEST_PATIENCE_MS:
+            self.patience_ms *= 2
 
     def advance(self) -> None:
         """A request has come that carries the epoch that was next."""

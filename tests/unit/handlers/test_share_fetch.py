@@ -349,6 +349,101 @@ def test_a_fetch_waits_no_longer_than_it_wants() -> None:
     run(story())
 
 
+def test_who_holds_records_is_kept_waiting_for_twice_as_long_each_time() -> None:
+    """What it acknowledges would stand behind the fetch, on the same connection."""
+
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(2)
+            member = group.member()
+            assert ranges(await member.fetch()) == [(0, 1, 1)]
+            for wait_ms in (5, 10, 20, 40):
+                waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000))
+                assert not await settled(waiting)
+                await skip_ms(wait_ms // 2)
+                assert not await settled(waiting)
+                await skip_ms(wait_ms - wait_ms // 2 + 1)
+                assert ranges(await waiting) == []
+            await group.produce(1)
+            assert ranges(await member.fetch()) == [(2, 2, 1)]
+            waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000))
+            assert not await settled(waiting)
+            await skip_ms(6)
+            assert ranges(await waiting) == []
+
+    run(story())
+
+
+def test_who_holds_records_waits_no_longer_than_it_wants() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(1)
+            member = group.member()
+            await member.fetch()
+            for _ in range(5):
+                waiting = asyncio.ensure_future(member.fetch(max_wait_ms=30))
+                assert not await settled(waiting)
+                await skip_ms(31)
+                assert ranges(await waiting) == []
+
+    run(story())
+
+
+def test_whose_records_are_done_by_then_waits_for_more() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(2)
+            member = group.member()
+            await member.fetch()
+            # they are on their way to the disk while it begins to wait
+            waiting = asyncio.ensure_future(member.fetch(acks={0: [(0, 1, [ACCEPT])]}, max_wait_ms=60_000))
+            assert not await settled(waiting)
+            await skip_ms(1_000)
+            assert not await settled(waiting)
+            await group.produce(1)
+            assert ranges(await waiting) == [(2, 2, 1)]
+
+    run(story())
+
+
+def test_who_holds_records_gets_no_fewer_bytes_than_it_wants() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(1)
+            member = group.member()
+            await member.fetch()
+            await group.produce(1)
+            waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000, min_bytes=150))
+            assert not await settled(waiting)
+            await skip_ms(100)
+            assert not await settled(waiting)
+            await group.produce(2)
+            assert ranges(await waiting) == [(1, 3, 1)]
+
+    run(story())
+
+
+def test_a_full_window_whose_first_records_are_held_by_one_who_asks_for_more_moves_on() -> None:
+    """Java's client asks for more before its application has seen a batch, and sends nothing else meanwhile."""
+
+    async def story() -> None:
+        async with a_group() as group:
+            await group.configure(share_partition_max_record_locks="100")
+            await group.produce(100, batches=2)
+            a, b = group.member("a"), group.member("b", connection=2)
+            assert ranges(await a.fetch()) == [(0, 99, 1)]
+            of_others = asyncio.ensure_future(b.fetch(max_wait_ms=60_000))
+            assert not await settled(of_others)
+            in_its_way = asyncio.ensure_future(a.fetch(max_wait_ms=60_000))
+            assert not await settled(in_its_way)
+            await skip_ms(6)
+            assert ranges(await in_its_way) == []
+            await a.acknowledge({0: [(0, 99, [ACCEPT])]})
+            assert ranges(await of_others) == [(100, 199, 1)]
+
+    run(story())
+
+
 def test_a_fetch_waits_for_min_bytes_and_then_takes_what_there_is() -> None:
     async def story() -> None:
         async with a_group() as group:
