@@ -5,8 +5,9 @@
     .venv/bin/python -m bench --quick --rounds 1   whether every row works, in minutes; its figures mean little
 
 Every round runs every row on both brokers, one after the other, on fresh directories of one disk; who is first changes
-from round to round. All figures go into JSON, with `--write` the table into docs/benchmarks.md; `--render` makes the
-table of such a file again. How long it takes is said first. What takes too long for one sitting is done in several:
+from round to round. All figures go into JSON, with `--write` the table into docs/benchmarks.md and they beside it;
+`--render` makes the table of such a file again. How long it takes is said first. What takes too long for one sitting is
+done in several:
 
     make bench BENCH="--minutes 60"                begins nothing that would not be over by then
     make bench BENCH=--resume                      goes on: what has its figures in the JSON is not run again
@@ -15,7 +16,6 @@ table of such a file again. How long it takes is said first. What takes too long
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import tempfile
@@ -35,6 +35,8 @@ from bench.timetable import Progress, expected_s, timetable
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 RAW = ROOT / "out" / "bench" / "raw.json"
+#: what the page was written from
+KEPT = PAGE.with_suffix(".json")
 
 
 def main() -> int:
@@ -42,13 +44,14 @@ def main() -> int:
     args = arguments()
     rows = [row for row in ROWS if row.name in args.rows or not (args.rows or row.only_when_named)]
     if args.render:
-        run = Run.of_json(json.loads(args.render.read_text()))
+        run = Run.of_json(args.render.read_text())
     else:
         run = measured(args, [row.name for row in rows])
     text = render(run, ROWS)
     print(text)
     if args.write:
         write_into(PAGE, text)
+        KEPT.write_text(run.as_json())
     return 1 if any(figure.failed for figure in run.figures) else 0
 
 
@@ -77,7 +80,7 @@ def begun(args: argparse.Namespace, plan: Plan, facts: dict[str, str]) -> Run:
     if not args.resume:
         args.json.replace(args.json.with_suffix(".before.json"))  # hours of figures are not lost by a slip
         return Run(facts, plan.settings())
-    run = Run.of_json(json.loads(args.json.read_text()))
+    run = Run.of_json(args.json.read_text())
     if ("quick" in run.settings["rounds"]) != plan.is_quick:
         raise SystemExit(f"{args.json} is of a quick run or this one is: their figures do not go together")
     run.also_measured_on(facts)
@@ -100,7 +103,7 @@ def measure(
                 for figure in sitting.run(turn):
                     run.figures.append(figure)
                     # after each: hours of figures are not lost with the run
-                    args.json.write_text(json.dumps(run.as_json(), indent=1))
+                    args.json.write_text(run.as_json())
                     tell(said(figure))
                 done += 1
                 progress.ended(turn_s, time.monotonic() - turn_began_s)
@@ -137,7 +140,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--render", type=Path, metavar="JSON", help="measure nothing: the table of these figures"
     )
-    parser.add_argument("--write", action="store_true", help=f"the table into {PAGE.relative_to(ROOT)}")
+    parser.add_argument(
+        "--write", action="store_true", help=f"the table into {PAGE.relative_to(ROOT)}, the figures beside it"
+    )
     args = parser.parse_args()
     unknown = set(args.rows) - {row.name for row in ROWS}
     if unknown:

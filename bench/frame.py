@@ -5,6 +5,7 @@ Owns the arithmetic. Knows nothing of brokers, clients and tables.
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -113,12 +114,15 @@ class Run:
             for key, value in machine.items()
         }
 
-    def as_json(self) -> dict[str, Any]:
-        figures = [asdict(figure) for figure in self.figures]
-        return {"machine": dict(self.machine), "settings": dict(self.settings), "figures": figures}
+    def as_json(self) -> str:
+        """A figure on each line, so that a change of some is a change of these lines."""
+        head = json.dumps({"machine": dict(self.machine), "settings": dict(self.settings)}, indent=1)
+        figures = ",\n".join(json.dumps(asdict(figure)) for figure in self.figures)
+        return f'{head.removesuffix("}").rstrip()},\n "figures": [\n{figures}\n]\n}}\n'
 
     @classmethod
-    def of_json(cls, data: Mapping[str, Any]) -> Run:
+    def of_json(cls, text: str) -> Run:
+        data = json.loads(text)
         figures = [Figure(**figure) for figure in data["figures"]]
         return cls(data["machine"], data["settings"], figures)
 

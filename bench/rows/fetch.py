@@ -53,6 +53,6 @@ ROW = Row(
     metrics=(Metric("records/s", "1/s"), Metric("MB/s", "MB/s")),
     cases=(Case("100 B", {"size": 100}), Case("1 KB", {"size": 1024})),
     measure=measure,
-    case_s=12,
+    case_s=4,
     quick=("1 KB",),
 )

@@ -80,7 +80,7 @@ ROW = Row(
     metrics=_METRICS,
     cases=(Case("2,000 held", {"partitions": 1, "window": WINDOW}),),
     measure=measure,
-    case_s=10,
+    case_s=3,
     operation="acknowledgement",
     has_own_broker=True,
 )
@@ -91,7 +91,7 @@ MILLION = Row(
     metrics=_METRICS,
     cases=(Case("1,000,000 held", {"partitions": 100, "window": WIDEST_WINDOW}),),
     measure=measure,
-    case_s=45,
+    case_s=5,
     operation="acknowledgement",
     has_own_broker=True,
     settings={

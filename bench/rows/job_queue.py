@@ -37,7 +37,7 @@ ROW = Row(
         ),
     ),
     measure=measure,
-    case_s=20,
+    case_s=18,
     operation="job",
     quick=("8 consumers",),
 )

@@ -69,6 +69,6 @@ ROW = Row(
     metrics=(Metric("records/s", "1/s"), Metric("MB/s", "MB/s")),
     cases=_cases(),
     measure=measure,
-    case_s=10,
+    case_s=5,
     quick=("librdkafka, 1 KB, 1 partition", "Java, 1 KB, 1 partition"),
 )

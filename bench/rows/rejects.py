@@ -27,6 +27,6 @@ ROW = Row(
     metrics=(Metric("jobs/s", "accepted, 1/s"), Metric("of without", "% of the jobs/s without releases")),
     cases=(Case("every tenth released"),),
     measure=measure,
-    case_s=38,
+    case_s=34,
     operation="job",
 )

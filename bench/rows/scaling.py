@@ -28,7 +28,7 @@ ROW = Row(
         for consumers in (1, 4, 16, 64)
     ),
     measure=measure,
-    case_s=20,
+    case_s=16,
     operation="job",
     quick=("4 consumers",),
     durabilities=("os",),  # it is about waiting for each other; what a sync costs a job the job queue tells

@@ -73,6 +73,6 @@ ROW = Row(
     metrics=(Metric("records/s", "1/s"), Metric("MB/s", "MB/s")),
     cases=_cases(),
     measure=measure,
-    case_s=15,
+    case_s=12,
     quick=("librdkafka, 4 consumers, 1 partition", "Java, 1 consumer, 1 partition"),
 )

@@ -71,7 +71,7 @@ ROW = Row(
     ),
     cases=(Case("start"),),
     measure=measure,
-    case_s=22,
+    case_s=12,
     operation="start",
     has_own_broker=True,
     starts_broker=False,
