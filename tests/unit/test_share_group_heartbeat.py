@@ -105,29 +105,6 @@ def test_others_learn_their_new_share_with_their_next_heartbeat() -> None:
     assert group.beat("a", 4).assignment is None
 
 
-def test_after_a_change_members_are_asked_again_as_soon_as_it_is_ago_and_at_most_at_the_interval() -> None:
-    group = bench(t=4)
-    asked = [group.beat("a", 0, "t").heartbeat_interval_ms]
-    for pause_ms in (500, 500, 1_000, 2_000, 4_000):
-        group.wait(pause_ms)
-        asked.append(group.beat("a", 3).heartbeat_interval_ms)
-    assert asked == [500, 500, 1_000, 2_000, 4_000, 5_000]
-    assert group.beat("b", 0, "t").heartbeat_interval_ms == 500
-    assert group.beat("a", 3).heartbeat_interval_ms == 500
-
-
-def test_an_interval_shorter_than_that_stays_what_it_is() -> None:
-    group = ShareBench(World(ShareSettings(heartbeat_interval_ms=100)))
-    assert group.beat("a", 0, "t").heartbeat_interval_ms == 100
-
-
-def test_a_clock_that_was_set_back_does_not_keep_members_beating() -> None:
-    group = bench(t=1)
-    group.beat("a", 0, "t")
-    group.wait(-60_000)
-    assert group.beat("a", 3).heartbeat_interval_ms == 5_000
-
-
 def test_a_target_is_computed_once_an_interval_if_nobody_goes_without() -> None:
     group = bench(t=1, u=1)
     group.beat("a", 0, "t", "u")
@@ -286,7 +263,6 @@ def test_settings_take_effect_with_the_next_heartbeat() -> None:
     group.world.settings = replace(
         group.world.settings, session_timeout_ms=100_000, heartbeat_interval_ms=9_000
     )
-    group.wait(9_000)
     assert group.beat("a", 2).heartbeat_interval_ms == 9_000
     group.wait(99_999)
     assert group.described().state == "Stable"

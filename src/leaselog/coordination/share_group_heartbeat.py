@@ -7,9 +7,6 @@ The answer brings the member to its target at once, since nobody must let go bef
 Kafka computes a target at most once an interval. Here that holds only while nobody goes without: what has nobody to
 work on it, and members who have nothing to work on, are seen to at once.
 
-Members hear of each other with their next heartbeats only, and they mostly come together. So after a change the next
-heartbeats are asked for sooner than at the group's interval.
-
 Each fact is replayed as it is decided, so that the next step builds on it.
 """
 
@@ -38,9 +35,6 @@ from leaselog.coordination.share_group_states import begin_missing, offerable
 from leaselog.model import ErrorCode, MemberId, Refused, TopicId
 
 __all__ = ["heartbeat", "refusal_of_shape", "resume", "session_is_due"]
-
-#: the shortest time between two heartbeats that is asked for
-SOON_MS = 500
 
 
 def refusal_of_shape(ask: ShareHeartbeat) -> Refused | None:
@@ -74,20 +68,12 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
     return ShareBeat(
         ask.member_id,
         current.epoch,
-        _interval_ms(group, settings, turn),
+        settings.heartbeat_interval_ms,
         current.assigned if is_full or is_moved else None,
         missing or None,
         group.epoch.epoch,
         is_initializing=not missing and _is_initializing(group, turn.around),
     )
-
-
-def _interval_ms(group: ShareGroup, settings: ShareSettings, turn: Turn) -> int:
-    """As long again as the group's last change is ago: one mostly comes with others."""
-    since_ms = turn.now_ms - group.assignment.computed_ms
-    if since_ms < 0:  # the clock was set back
-        return settings.heartbeat_interval_ms
-    return min(max(since_ms, SOON_MS), settings.heartbeat_interval_ms)
 
 
 def session_is_due(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
