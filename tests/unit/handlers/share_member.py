@@ -82,6 +82,13 @@ async def settled(task: asyncio.Future[Any]) -> bool:
     return task.done()
 
 
+async def still_waiting(asked: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """It has begun, and is not answered by what can run now."""
+    task = asyncio.ensure_future(asked)
+    assert not await settled(task)
+    return task
+
+
 class Group:
     """A topic, and a group that consumes it from the beginning."""
 

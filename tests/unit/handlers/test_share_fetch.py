@@ -28,6 +28,7 @@ from handlers.share_member import (
     run,
     settled,
     skip_ms,
+    still_waiting,
 )
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import FeatureUpdate
@@ -281,8 +282,7 @@ def test_asking_for_nothing_is_answered_at_once_with_nothing(limit: str) -> None
 def test_a_fetch_waits_for_records() -> None:
     async def story() -> None:
         async with a_group() as group:
-            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=60_000, min_bytes=1))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(max_wait_ms=60_000, min_bytes=1))
             await group.produce(1)
             assert ranges(await waiting) == [(0, 0, 1)]
 
@@ -326,8 +326,7 @@ def begin_fetch(group: Group, **wish: int) -> Awaitable[ShareFetchResponse]:
 def test_a_fetch_that_is_given_up_takes_nothing() -> None:
     async def story() -> None:
         async with a_group() as group:
-            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(max_wait_ms=60_000))
             waiting.cancel()
             assert await settled(waiting)
             assert len(group.box.broker.waiting_room) == 0
@@ -340,8 +339,7 @@ def test_a_fetch_that_is_given_up_takes_nothing() -> None:
 def test_a_fetch_waits_no_longer_than_it_wants() -> None:
     async def story() -> None:
         async with a_group() as group:
-            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=500, min_bytes=1))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(max_wait_ms=500, min_bytes=1))
             await skip_ms(501)
             assert ranges(await waiting) == []
             assert group.box.broker.share_metrics.expired_fetches == 1
@@ -358,16 +356,14 @@ def test_who_holds_records_is_kept_waiting_for_twice_as_long_each_time() -> None
             member = group.member()
             assert ranges(await member.fetch()) == [(0, 1, 1)]
             for wait_ms in (5, 10, 20, 40):
-                waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000))
-                assert not await settled(waiting)
+                waiting = await still_waiting(member.fetch(max_wait_ms=60_000))
                 await skip_ms(wait_ms // 2)
                 assert not await settled(waiting)
                 await skip_ms(wait_ms - wait_ms // 2 + 1)
                 assert ranges(await waiting) == []
             await group.produce(1)
             assert ranges(await member.fetch()) == [(2, 2, 1)]
-            waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(member.fetch(max_wait_ms=60_000))
             await skip_ms(6)
             assert ranges(await waiting) == []
 
@@ -381,8 +377,7 @@ def test_who_holds_records_waits_no_longer_than_it_wants() -> None:
             member = group.member()
             await member.fetch()
             for _ in range(5):
-                waiting = asyncio.ensure_future(member.fetch(max_wait_ms=30))
-                assert not await settled(waiting)
+                waiting = await still_waiting(member.fetch(max_wait_ms=30))
                 await skip_ms(31)
                 assert ranges(await waiting) == []
 
@@ -396,8 +391,7 @@ def test_whose_records_are_done_by_then_waits_for_more() -> None:
             member = group.member()
             await member.fetch()
             # they are on their way to the disk while it begins to wait
-            waiting = asyncio.ensure_future(member.fetch(acks={0: [(0, 1, [ACCEPT])]}, max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(member.fetch(acks={0: [(0, 1, [ACCEPT])]}, max_wait_ms=60_000))
             await skip_ms(1_000)
             assert not await settled(waiting)
             await group.produce(1)
@@ -413,8 +407,7 @@ def test_who_holds_records_gets_no_fewer_bytes_than_it_wants() -> None:
             member = group.member()
             await member.fetch()
             await group.produce(1)
-            waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000, min_bytes=150))
-            assert not await settled(waiting)
+            waiting = await still_waiting(member.fetch(max_wait_ms=60_000, min_bytes=150))
             await skip_ms(100)
             assert not await settled(waiting)
             await group.produce(2)
@@ -432,10 +425,8 @@ def test_a_full_window_whose_first_records_are_held_by_one_who_asks_for_more_mov
             await group.produce(100, batches=2)
             a, b = group.member("a"), group.member("b", connection=2)
             assert ranges(await a.fetch()) == [(0, 99, 1)]
-            of_others = asyncio.ensure_future(b.fetch(max_wait_ms=60_000))
-            assert not await settled(of_others)
-            in_its_way = asyncio.ensure_future(a.fetch(max_wait_ms=60_000))
-            assert not await settled(in_its_way)
+            of_others = await still_waiting(b.fetch(max_wait_ms=60_000))
+            in_its_way = await still_waiting(a.fetch(max_wait_ms=60_000))
             await skip_ms(6)
             assert ranges(await in_its_way) == []
             await a.acknowledge({0: [(0, 99, [ACCEPT])]})
@@ -448,8 +439,7 @@ def test_a_fetch_waits_for_min_bytes_and_then_takes_what_there_is() -> None:
     async def story() -> None:
         async with a_group() as group:
             await group.produce(1)
-            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=500, min_bytes=150))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(max_wait_ms=500, min_bytes=150))
             await group.produce(1)
             await group.produce(1)
             assert ranges(await waiting) == [(0, 2, 1)]
@@ -470,8 +460,7 @@ def test_released_records_wake_a_waiting_fetch() -> None:
             await group.produce(2)
             a, b = group.member("a"), group.member("b", connection=2)
             await a.fetch()
-            waiting = asyncio.ensure_future(b.fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(b.fetch(max_wait_ms=60_000))
             await a.acknowledge({0: [(1, 1, [RELEASE])]})
             assert ranges(await waiting) == [(1, 1, 2)]
 
@@ -484,8 +473,7 @@ def test_a_lease_that_runs_out_wakes_a_waiting_fetch() -> None:
             await group.produce(1)
             a, b = group.member("a"), group.member("b", connection=2)
             await a.fetch()
-            waiting = asyncio.ensure_future(b.fetch(max_wait_ms=10 * LOCK_MS))
-            assert not await settled(waiting)
+            waiting = await still_waiting(b.fetch(max_wait_ms=10 * LOCK_MS))
             await skip_ms(LOCK_MS + 2)
             assert ranges(await waiting) == [(0, 0, 2)]
             # it is not the first member's any more
@@ -501,8 +489,7 @@ def test_room_in_a_full_window_wakes_a_waiting_fetch() -> None:
             await group.produce(50, batches=3)
             a, b = group.member("a"), group.member("b", connection=2)
             assert ranges(await a.fetch()) == [(0, 99, 1)]
-            waiting = asyncio.ensure_future(b.fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(b.fetch(max_wait_ms=60_000))
             await a.acknowledge({0: [(0, 49, [ACCEPT])]})
             assert ranges(await waiting) == [(100, 149, 1)]
 
@@ -515,8 +502,7 @@ async def _members_that_wait(group: Group, names: str, **wish: int) -> dict[str,
     for number, name in enumerate(names, start=2):
         member = group.member(name, connection=number)
         wish_of_one = {"max_records": 1, "share_acquire_mode": 1, "max_wait_ms": 60_000, **wish}
-        waiting[name] = asyncio.ensure_future(member.fetch(**wish_of_one))
-        assert not await settled(waiting[name])
+        waiting[name] = await still_waiting(member.fetch(**wish_of_one))
     return waiting
 
 
@@ -581,8 +567,7 @@ def test_each_group_has_one_who_is_woken_by_new_records() -> None:
 def test_a_stopping_broker_sends_waiting_fetches_home() -> None:
     async def story() -> None:
         async with a_group() as group:
-            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(max_wait_ms=60_000))
             group.box.broker.is_stopping = True
             group.box.broker.waiting_room.wake_all()
             assert ranges(await waiting) == []
@@ -686,8 +671,7 @@ def test_an_unknown_topic_id_is_an_error_of_its_partitions() -> None:
 def test_an_unknown_partition_hurries_nobody() -> None:
     async def story() -> None:
         async with a_group() as group:
-            waiting = asyncio.ensure_future(group.member().fetch(partitions=(0, 9), max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(partitions=(0, 9), max_wait_ms=60_000))
             await group.produce(1)
             answer = await waiting
             assert ranges(answer) == [(0, 0, 1)]
@@ -701,8 +685,7 @@ def test_an_unknown_partition_hurries_nobody() -> None:
 def test_a_topic_that_is_deleted_ends_the_wait() -> None:
     async def story() -> None:
         async with a_group() as group:
-            waiting = asyncio.ensure_future(group.member().fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(group.member().fetch(max_wait_ms=60_000))
             await group.box.broker.cluster.delete_topics([group.key().topic_id])
             found = partition_of(await waiting)
             assert found is not None
@@ -814,8 +797,7 @@ def test_a_fetch_that_was_overtaken_while_it_waited_is_an_error() -> None:
         async with a_group() as group:
             member = group.member()
             await member.fetch()
-            waiting = asyncio.ensure_future(member.fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(member.fetch(max_wait_ms=60_000))
             member.connection = 2
             await member.acknowledge({})
             await group.produce(1)
@@ -829,8 +811,7 @@ def test_beyond_the_bound_of_sessions_the_answer_waits_first() -> None:
     async def story() -> None:
         async with a_group(group_share_max_share_sessions="1", group_share_max_size="1") as group:
             assert (await group.member("a").fetch()).error_code == 0
-            refused = asyncio.ensure_future(group.member("b", connection=2).fetch(max_wait_ms=500))
-            assert not await settled(refused)
+            refused = await still_waiting(group.member("b", connection=2).fetch(max_wait_ms=500))
             await skip_ms(501)
             assert (await refused).error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED
 
@@ -859,8 +840,7 @@ def test_a_connection_that_closes_takes_its_session_along() -> None:
             a, b = group.member("a"), group.member("b", connection=2)
             await b.fetch(max_records=0)
             await a.fetch()
-            waiting = asyncio.ensure_future(b.fetch(max_wait_ms=60_000))
-            assert not await settled(waiting)
+            waiting = await still_waiting(b.fetch(max_wait_ms=60_000))
             a.disconnect()
             assert ranges(await waiting) == [(0, 9, 2)]
             assert (await a.fetch()).error_code == ErrorCode.SHARE_SESSION_NOT_FOUND
