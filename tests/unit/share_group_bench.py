@@ -104,6 +104,8 @@ class ShareBench:
         client: str = "client",
         continues_from: int | None = None,
         wants_assignment: bool = False,
+        may_hold: bool = False,
+        lets_go: Places | None = None,
     ) -> ShareBeat | Refused:
         """One heartbeat, as the group alone answers it. No topics: the ones it had."""
         answer = self.ask(
@@ -118,6 +120,8 @@ class ShareBench:
                 topics or None,
                 continues_from,
                 wants_assignment,
+                may_hold,
+                lets_go or {},
             )
         )
         assert isinstance(answer, (ShareBeat, Refused))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -103,6 +104,87 @@ def test_others_learn_their_new_share_with_their_next_heartbeat() -> None:
     assert partitions_of(group.beat("b", 0, "t")) == [2, 3]
     assert partitions_of(group.beat("a", 3)) == [0, 1]
     assert group.beat("a", 4).assignment is None
+
+
+def busy(group: ShareBench, member: str, epoch: int, *topics: str, lets_go: Iterable[int] = ()) -> ShareBeat:
+    """A heartbeat of a member that may hold records; it lets go of partitions of `t`."""
+    places = {group.world.topics["t"].topic_id: frozenset(lets_go)}
+    beat = group.try_beat(member, epoch, *topics, may_hold=True, lets_go=places)
+    assert isinstance(beat, ShareBeat), beat
+    return beat
+
+
+def test_what_a_member_may_hold_records_of_it_keeps_until_it_lets_go() -> None:
+    group = bench(t=4)
+    t = group.world.topics["t"].topic_id
+    group.beat("a", 0, "t")
+    assert partitions_of(group.beat("b", 0, "t")) == [2, 3], "who comes does not wait for it"
+    first = busy(group, "a", 3)
+    assert (first.epoch, first.assignment) == (4, None)
+    assert (first.target, first.leaving) == ({t: {0, 1}}, {t: {2, 3}})
+    second = busy(group, "a", 4, lets_go=[3])
+    assert (partitions_of(second), second.leaving) == ([0, 1, 2], {t: {2}})
+    third = busy(group, "a", 4, lets_go=[2])
+    assert (partitions_of(third), third.leaving) == ([0, 1], {})
+
+
+def test_a_restart_does_not_forget_what_a_member_keeps() -> None:
+    group = bench(t=2)
+    group.beat("a", 0, "t")
+    group.beat("b", 0, "t")
+    busy(group, "a", 3)
+    again = group.restarted()
+    assert busy(again, "a", 4).leaving == {group.world.topics["t"].topic_id: {1}}
+    assert partitions_of(busy(again, "a", 4, lets_go=[1])) == [0]
+
+
+def test_what_comes_back_before_it_was_let_go_does_not_leave() -> None:
+    group = bench(t=2)
+    group.beat("a", 0, "t")
+    group.beat("b", 0, "t")
+    busy(group, "a", 3)
+    group.leave("b")
+    beat = busy(group, "a", 4)
+    assert (beat.assignment, beat.leaving, sorted(*beat.target.values())) == (None, {}, [0, 1])
+
+
+def test_a_member_drops_what_it_does_not_want_itself() -> None:
+    group = bench(t=2, u=1)
+    group.beat("a", 0, "t", "u")
+    beat = busy(group, "a", 3, "t")
+    assert (partitions_of(beat), beat.leaving) == ([0, 1], {})
+
+
+def test_nobody_keeps_what_has_been_deleted() -> None:
+    group = bench(t=2, u=1)
+    group.beat("a", 0, "t", "u")
+    group.wait(1_000)
+    group.delete_topic("u")
+    beat = busy(group, "a", 3)
+    assert (partitions_of(beat), beat.leaving) == ([0, 1], {})
+
+
+def test_after_a_change_members_are_asked_again_as_soon_as_it_is_ago_and_at_most_at_the_interval() -> None:
+    group = bench(t=4)
+    asked = [group.beat("a", 0, "t").heartbeat_interval_ms]
+    for pause_ms in (500, 500, 1_000, 2_000, 4_000):
+        group.wait(pause_ms)
+        asked.append(group.beat("a", 3).heartbeat_interval_ms)
+    assert asked == [500, 500, 1_000, 2_000, 4_000, 5_000]
+    assert group.beat("b", 0, "t").heartbeat_interval_ms == 500
+    assert group.beat("a", 3).heartbeat_interval_ms == 500
+
+
+def test_an_interval_shorter_than_that_stays_what_it_is() -> None:
+    group = ShareBench(World(ShareSettings(heartbeat_interval_ms=100)))
+    assert group.beat("a", 0, "t").heartbeat_interval_ms == 100
+
+
+def test_a_clock_that_was_set_back_does_not_keep_members_beating() -> None:
+    group = bench(t=1)
+    group.beat("a", 0, "t")
+    group.wait(-60_000)
+    assert group.beat("a", 3).heartbeat_interval_ms == 5_000
 
 
 def test_a_target_is_computed_once_an_interval_if_nobody_goes_without() -> None:
@@ -263,6 +345,7 @@ def test_settings_take_effect_with_the_next_heartbeat() -> None:
     group.world.settings = replace(
         group.world.settings, session_timeout_ms=100_000, heartbeat_interval_ms=9_000
     )
+    group.wait(9_000)
     assert group.beat("a", 2).heartbeat_interval_ms == 9_000
     group.wait(99_999)
     assert group.described().state == "Stable"

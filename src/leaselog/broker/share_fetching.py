@@ -176,7 +176,7 @@ class ShareFetching:
         ready: list[Seat] = []
         for seat in self.seats:
             owner = self._owner(seat)
-            if owner is not None and owner.can_give():
+            if owner is not None and owner.can_give() and self._session.lends(seat.at):
                 ready.append(seat)
         return ready
 

@@ -22,6 +22,7 @@ from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.group_commands import Answer, DeleteGroup, Done
 from leaselog.coordination.share_group_commands import (
     JOIN_EPOCH,
+    LEAVE_EPOCH,
     AlterShareOffsets,
     DeleteShareOffsets,
     DescribedShareGroup,
@@ -47,6 +48,7 @@ from leaselog.coordination.share_state_commands import (
 )
 from leaselog.coordination.share_state_facts import NO_COUNT, SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
+from leaselog.share import SessionKey, TopicIdPartition
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -97,6 +99,36 @@ class ShareGroups:
             self._broker.persister.prepare()  # beside the write of the member, not behind it
         if ask.member_epoch == JOIN_EPOCH and not await self._is_open(ask.group_id):
             return Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The group's state is being changed.")
+        key = SessionKey(ask.group_id, ask.member_id)
+        session = self._broker.shares.sessions.get(key)
+        if session is None:
+            return await self._beat_with_states(ask)
+        # Clients drop what they acknowledge of a partition that they have lost. So it is taken from a member in two
+        # steps: it is lent no more of it, and when it holds nothing of it any more it loses it.
+        let_go = self._not_held(key, session.leaving)
+        beat = await self._beat_with_states(replace(ask, may_hold=True, lets_go=let_go))
+        if isinstance(beat, Refused) or beat.epoch == LEAVE_EPOCH:
+            return beat
+        session.assign(beat.target, beat.leaving)
+        let_go = self._not_held(key, beat.leaving)
+        if not let_go:
+            return beat
+        last = await self._heartbeat(replace(_continued(ask, beat), may_hold=True, lets_go=let_go))
+        if not isinstance(last, Refused):
+            session.assign(last.target, last.leaving)
+        return last
+
+    def _not_held(self, key: SessionKey, places: Places) -> Places:
+        """Those of which the member holds no records."""
+        shares = self._broker.shares
+        return _by_topic(
+            (topic, i)
+            for topic, partitions in places.items()
+            for i in partitions
+            if not shares.is_owed(key, TopicIdPartition(topic, i))
+        )
+
+    async def _beat_with_states(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
         beat = await self._heartbeat(ask)
         if isinstance(beat, Refused):
             return beat
@@ -107,16 +139,7 @@ class ShareGroups:
         tasks = self._beginning.get(ask.group_id)
         if tasks:
             await asyncio.wait(tasks, timeout=PATIENCE_S)
-        return await self._heartbeat(
-            replace(
-                ask,
-                member_epoch=beat.epoch,
-                rack_id=None,
-                topics=None,
-                continues_from=ask.member_epoch,
-                wants_assignment=beat.assignment is not None,
-            )
-        )
+        return await self._heartbeat(_continued(ask, beat))
 
     async def _heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
         groups = self._broker.groups
@@ -338,6 +361,18 @@ class ShareGroups:
             group_id, lambda token: ForgetShareStates(token, group_id, frozenset(gone)), Done
         )
         return failed
+
+
+def _continued(ask: ShareHeartbeat, beat: ShareBeat) -> ShareHeartbeat:
+    """The same heartbeat once more, of a member that has not been told of this beat."""
+    return replace(
+        ask,
+        member_epoch=beat.epoch,
+        rack_id=None,
+        topics=None,
+        continues_from=ask.member_epoch,
+        wants_assignment=beat.assignment is not None,
+    )
 
 
 def _by_topic(places: Iterable[_Place]) -> dict[TopicId, frozenset[int]]:

@@ -16,7 +16,7 @@ from leaselog.broker.partition import Partition
 from leaselog.broker.share_partition_owner import SharePartitionOwner
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, TopicId
-from leaselog.share import ConnectionId, ShareSession, ShareSessions, TopicIdPartition
+from leaselog.share import ConnectionId, SessionKey, ShareSession, ShareSessions, TopicIdPartition
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -74,6 +74,11 @@ class SharePartitions:
             if not group:
                 del self._owners[owner.key.group_id]
                 self._broker.share_metrics.group_gone(owner.key.group_id)
+
+    def is_owed(self, key: SessionKey, at: TopicIdPartition) -> bool:
+        """Has the member records of the partition that it has not acknowledged?"""
+        owner = self.find(key.group_id, at)
+        return owner is not None and owner.is_owed_by(key.member)
 
     def wake(self, group_id: GroupId) -> None:
         """Fetches that wait for anything of the group look again."""

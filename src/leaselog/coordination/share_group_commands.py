@@ -7,7 +7,7 @@ sees to it and tells the outcome with another command.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from leaselog.coordination.group_token import Token
 from leaselog.coordination.share_group_facts import Assignment
@@ -61,6 +61,10 @@ class ShareHeartbeat:
     continues_from: int | None = None
     #: the answer has the assignment, also an unchanged one
     wants_assignment: bool = False
+    #: the member may hold records: what is taken from it stays its own until it lets go
+    may_hold: bool = False
+    #: of what is to be taken from it, what it holds no records of and is lent none of any more
+    lets_go: Places = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,10 @@ class ShareBeat:
     state_epoch: int = 0
     #: somebody else is initializing state that this group waits for
     is_initializing: bool = False
+    #: what it is to be lent records of
+    target: Assignment = field(default_factory=dict)
+    #: what is its own besides, until it lets go
+    leaving: Assignment = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

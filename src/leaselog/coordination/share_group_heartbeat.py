@@ -2,10 +2,14 @@
 
 A heartbeat joins, stays or leaves. One that stays may say that its member wants other topics; and it is the moment
 at which the group takes note of whatever else has changed: topics made, grown or deleted, partitions initialized.
-The answer brings the member to its target at once, since nobody must let go before somebody else may begin.
+The answer brings the member to its target at once, since nobody must let go before somebody else may begin. Only what
+it may hold records of it does not lose before it has let go (ADR 0018).
 
 Kafka computes a target at most once an interval. Here that holds only while nobody goes without: what has nobody to
 work on it, and members who have nothing to work on, are seen to at once.
+
+Members hear of each other with their next heartbeats only, and they mostly come together. So after a change the next
+heartbeats are asked for sooner than at the group's interval.
 
 Each fact is replayed as it is decided, so that the next step builds on it.
 """
@@ -36,6 +40,9 @@ from leaselog.model import ErrorCode, MemberId, Refused, TopicId
 
 __all__ = ["heartbeat", "refusal_of_shape", "resume", "session_is_due"]
 
+#: the shortest time between two heartbeats that is asked for
+SOON_MS = 500
+
 
 def refusal_of_shape(ask: ShareHeartbeat) -> Refused | None:
     """What is wrong with the heartbeat whatever the group, in Kafka's words and order."""
@@ -61,19 +68,31 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
     # A heartbeat that goes on has waited once: what is missing now is for the next one to begin.
     missing = begin_missing(group, settings, turn) if ask.continues_from is None else {}
     _assign_if_due(group, ask.member_id, settings, turn)
-    is_moved = _bring_to_target(group, ask, turn)
+    target = _target_of(group, ask.member_id, turn.around)
+    leaving = _leaving(group, ask, target, turn.around)
+    is_moved = _move(group, ask, _union(target, leaving), turn)
     turn.deadlines.set(_session(group, ask.member_id), turn.now_ms + settings.session_timeout_ms)
     current = group.currents[ask.member_id]
     is_full = ask.member_epoch == JOIN_EPOCH or ask.topics is not None or ask.wants_assignment
     return ShareBeat(
         ask.member_id,
         current.epoch,
-        settings.heartbeat_interval_ms,
+        _interval_ms(group, settings, turn),
         current.assigned if is_full or is_moved else None,
         missing or None,
         group.epoch.epoch,
         is_initializing=not missing and _is_initializing(group, turn.around),
+        target=target,
+        leaving=leaving,
     )
+
+
+def _interval_ms(group: ShareGroup, settings: ShareSettings, turn: Turn) -> int:
+    """As long again as the group's last change is ago: one mostly comes with others."""
+    since_ms = turn.now_ms - group.assignment.computed_ms
+    if since_ms < 0:  # the clock was set back
+        return settings.heartbeat_interval_ms
+    return min(max(since_ms, SOON_MS), settings.heartbeat_interval_ms)
 
 
 def session_is_due(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
@@ -217,10 +236,9 @@ def _assign(group: ShareGroup, turn: Turn) -> None:
     group.offered, group.is_uncovered = available, False
 
 
-def _bring_to_target(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> bool:
+def _move(group: ShareGroup, ask: ShareHeartbeat, assigned: Assignment, turn: Turn) -> bool:
     """The member stands where the group wants it from now on; whether that gives it other partitions."""
     current = group.currents[ask.member_id]
-    assigned = _target_of(group, ask.member_id, turn.around)
     previous = current.previous_epoch
     if current.epoch != group.assignment.epoch:
         previous = current.epoch if ask.continues_from is None else ask.continues_from
@@ -232,14 +250,39 @@ def _bring_to_target(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> bool
 
 def _target_of(group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
     """Its target, without what it has ceased to want since that was computed."""
-    target = group.targets.get(member_id, NO_TARGET)
-    if not target:
-        return target
+    return _wanted(group.targets.get(member_id, NO_TARGET), group, member_id, around)
+
+
+def _leaving(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, around: Surroundings) -> Assignment:
+    """What the member has besides its target and has not let go of yet. What it does not want itself it has dropped."""
+    if not ask.may_hold:
+        return NO_TARGET
+    assigned = group.currents[ask.member_id].assigned
+    if assigned == target:
+        return NO_TARGET
+    left = {
+        topic: partitions - target.get(topic, frozenset()) - ask.lets_go.get(topic, frozenset())
+        for topic, partitions in _wanted(assigned, group, ask.member_id, around).items()
+    }
+    return {topic: partitions for topic, partitions in left.items() if partitions}
+
+
+def _wanted(places: Assignment, group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
+    """Those of topics that there are and that the member wants."""
+    if not places:
+        return places
     shapes = (around.topic(name) for name in group.members[member_id].topics)
     wanted = {shape.topic_id for shape in shapes if shape is not None}
-    if target.keys() <= wanted:
-        return target
-    return {topic: partitions for topic, partitions in target.items() if topic in wanted}
+    if places.keys() <= wanted:
+        return places
+    return {topic: partitions for topic, partitions in places.items() if topic in wanted}
+
+
+def _union(some: Assignment, more: Assignment) -> Assignment:
+    if not more:
+        return some
+    topics = dict.fromkeys((*some, *more))
+    return {topic: some.get(topic, frozenset()) | more.get(topic, frozenset()) for topic in topics}
 
 
 def _remove(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:

@@ -1,13 +1,14 @@
 """Share sessions: what a member fetches from this broker, and the epoch that orders its requests.
 
 Rules are Apache Kafka's, with its oddities where a client can see them: ShareFetch and ShareAcknowledge advance one
-epoch; membership of the group is not checked; nothing is evicted to make room; and a connection that opened sessions
-ends, when it closes, whatever sessions their keys name by then.
+epoch; who is no member of the group may fetch whatever it likes; nothing is evicted to make room; and a connection that
+opened sessions ends, when it closes, whatever sessions their keys name by then. Beyond them, a member of the group is
+lent no records of what the group has taken from it (ADR 0018).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NewType
 
@@ -49,7 +50,16 @@ class SessionKey(NamedTuple):
 class ShareSession:
     """The partitions a member fetches, in the order of their turn."""
 
-    __slots__ = ("_answering", "_must_list", "epoch", "key", "partitions", "patience_ms")
+    __slots__ = (
+        "_answering",
+        "_must_list",
+        "_target",
+        "epoch",
+        "key",
+        "leaving",
+        "partitions",
+        "patience_ms",
+    )
 
     def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition]) -> None:
         self.key = key
@@ -62,6 +72,20 @@ class ShareSession:
         self._must_list: set[TopicIdPartition] = set()
         #: how long a fetch may wait while the member has records to acknowledge
         self.patience_ms = FIRST_PATIENCE_MS
+        #: what the group wants the member to work on, by topic; None while it has not said so in this session
+        self._target: Mapping[TopicId, frozenset[int]] | None = None
+        #: what the group is taking from it
+        self.leaving: Mapping[TopicId, frozenset[int]] = {}
+
+    def assign(
+        self, target: Mapping[TopicId, frozenset[int]], leaving: Mapping[TopicId, frozenset[int]]
+    ) -> None:
+        """What the group has told the member with its last heartbeat."""
+        self._target, self.leaving = target, leaving
+
+    def lends(self, at: TopicIdPartition) -> bool:
+        """May the member have records of the partition?"""
+        return self._target is None or at.partition in self._target.get(at.topic_id, ())
 
     def update(self, added: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
         """Additions come first: what is in both is forgotten."""

@@ -25,7 +25,9 @@ class GroupConfig(View):
     __slots__ = ()
 
     share_session_timeout_ms = Int("A member silent for this long is fenced.")
-    share_heartbeat_interval_ms = Int("How often members are told to send a heartbeat.")
+    share_heartbeat_interval_ms = Int(
+        "How often members are told to send a heartbeat. Right after a change of the group they are asked sooner."
+    )
     share_assignment_interval_ms = Int(
         "The target assignment is computed at most this often, unless somebody would go without."
     )
