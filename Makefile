@@ -90,6 +90,7 @@ deep: check ## the long versions of everything; not for every change
 	tests/conformance/check --all
 
 bench: setup ## beside Apache Kafka: make bench BENCH="produce --rounds 5"; all of it takes hours, and Java 17 and Maven
+	$(BIN)/python -m compileall -q src # as an installed package is; an edit leaves the start to do it
 	$(BIN)/python -m bench --write $(BENCH)
 
 docs: setup ## rewrites the generated pages; fails if that changes the tree

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
+from leaselog import __version__
 from leaselog.cli.arguments import CommandFailed, Parser, UsageError
 
 __all__ = ["COMMANDS", "command_parser", "main"]
@@ -60,27 +61,13 @@ def command_parser(name: str) -> Parser:
     """The parser of one command, whose module is imported for it."""
     summary = COMMANDS[name][1]
     parser = Parser(prog=f"leaselog {name}", description=summary[0].upper() + summary[1:] + ".")
-    parser.add_argument("--version", action=_PrintVersion, nargs=0, help="print the version and exit")
+    parser.add_argument("--version", action="version", version=__version__, help="print the version and exit")
     _module(name).add_arguments(parser)
     return parser
 
 
-class _PrintVersion(argparse.Action):
-    """Looks the version up only when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        print(_version())
-        parser.exit()
-
-
 def _module(name: str) -> Any:
     return import_module(f"leaselog.cli.{COMMANDS[name][0]}")
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("leaselog")
 
 
 def _run(name: str, arguments: Sequence[str]) -> int:
@@ -100,7 +87,7 @@ def _without_command(arguments: Sequence[str]) -> int:
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
     known = parser.parse_args(arguments)
     if known.version:
-        print(_version())
+        print(__version__)
         return 0
     if known.command:
         raise UsageError(f"unknown command '{known.command}' (see leaselog --help)")

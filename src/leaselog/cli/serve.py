@@ -9,10 +9,10 @@ import os
 import resource
 import signal
 import sys
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from leaselog import __version__
 from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.serving import Serving, plan_serving
 from leaselog.broker.structured_log import StructuredLog, configure_logging
@@ -121,7 +121,7 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
 def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[str, object]:
     """What one wants to know of a broker that has just started."""
     return {
-        "version": version("leaselog"),
+        "version": __version__,
         "data_dir": "none, in memory" if serving.data_dir is None else os.path.abspath(serving.data_dir),
         "durability": serving.config.durability,
         "node": serving.config.node_id,

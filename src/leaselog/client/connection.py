@@ -6,10 +6,9 @@ import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.metadata import version
 from typing import TypeVar
 
+from leaselog import __version__
 from leaselog.client.errors import ClientError, ConnectionLost, RequestTimedOut, Unreachable
 from leaselog.client.session import Session
 from leaselog.wire.errors import DecodeError
@@ -31,7 +30,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def __init__(self, address: str, client_id: str) -> None:
         self.address = address
-        self._session = Session(client_id, _package_version())
+        self._session = Session(client_id, __version__)
         self._transport: asyncio.Transport | None = None
         loop = asyncio.get_running_loop()
         self._ready: asyncio.Future[None] = loop.create_future()
@@ -195,9 +194,3 @@ class Connection(asyncio.BufferedProtocol):
 
     def resume_writing(self) -> None:
         self._writable.set()
-
-
-@cache
-def _package_version() -> str:
-    """Looking it up reads files: once is enough."""
-    return version("leaselog")
