@@ -16,6 +16,7 @@ from leaselog.broker.api import apis, load_handlers
 from leaselog.broker.dead_letters import DeadLetterCounts
 from leaselog.broker.group_owner import GroupCounts
 from leaselog.broker.metrics import Metrics
+from leaselog.broker.metrics_text import registry_of
 from leaselog.broker.share_coordinator_owner import ShareStateCounts
 from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.cli.main import COMMANDS, command_parser
@@ -137,8 +138,8 @@ def api_page() -> str:
 
 def metrics_page() -> str:
     """Every metric of an idle broker, which has them all."""
-    metrics = Metrics()
     nothing: Any = SimpleNamespace(
+        metrics=Metrics(),
         connection_count=lambda: 0,
         unsent_bytes=lambda: 0,
         waiting_room=(),
@@ -149,12 +150,10 @@ def metrics_page() -> str:
             listed=list, share_partition_count=lambda: 0, owner_states=list, counts=GroupCounts()
         ),
         share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),
-        share_metrics=ShareMetrics(metrics.registry),
+        share_metrics=ShareMetrics(),
         dead_letters=SimpleNamespace(counts=DeadLetterCounts()),
         share_delivery=SimpleNamespace(paused=list, trips={}),
     )
-    metrics.watch(nothing)
-    nothing.share_metrics.watch(nothing)
     lines = [
         "# Metrics",
         "",
@@ -164,7 +163,7 @@ def metrics_page() -> str:
         "| --- | --- | --- |",
     ]
     names: set[str] = set()
-    for family in sorted(metrics.registry.collect(), key=lambda f: f.name):
+    for family in sorted(registry_of(nothing).collect(), key=lambda f: f.name):
         name = family.name + ("_total" if family.type == "counter" else "")
         lines.append(f"| `{name}` | {family.type} | {family.documentation} |")
         names.add(name)

@@ -8,10 +8,12 @@ from typing import Any
 
 import pytest
 from broker_in_a_box import in_a_box, run
+from prometheus_client import CollectorRegistry, generate_latest
 
 from leaselog.broker.api import api_of, load_handlers
 from leaselog.broker.cluster import NewTopic
 from leaselog.broker.metrics import REQUEST_SECONDS, Metrics
+from leaselog.broker.metrics_text import CountCollector, registry_of
 from leaselog.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from leaselog.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -32,22 +34,30 @@ def call(request: type[Message] = HeartbeatRequest) -> Any:
     return SimpleNamespace(api=api_of(request.API_KEY))
 
 
-def value(metrics: Metrics, name: str, **labels: str) -> float | None:
-    return metrics.registry.get_sample_value(name, labels)
+def counts(metrics: Metrics) -> CollectorRegistry:
+    """What is told of numbers that belong to no broker."""
+    registry = CollectorRegistry()
+    registry.register(CountCollector(metrics))
+    return registry
+
+
+def value(told: CollectorRegistry, name: str, **labels: str) -> float | None:
+    return told.get_sample_value(name, labels)
 
 
 def test_durations_land_in_every_bucket_that_holds_them() -> None:
     metrics = Metrics()
     for seconds in (0.0001, 0.0002, 3.0, 99.0):
         metrics.request_answered(call(), None, seconds)
+    told = counts(metrics)
     name = "leaselog_request_seconds"
-    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="0.0001") == 1
-    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="0.00025") == 2
-    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="5.0") == 3
-    assert value(metrics, f"{name}_bucket", api="Heartbeat", le=f"{REQUEST_SECONDS[-1]:.1f}") == 3
-    assert value(metrics, f"{name}_bucket", api="Heartbeat", le="+Inf") == 4
-    assert value(metrics, f"{name}_count", api="Heartbeat") == 4
-    assert value(metrics, f"{name}_sum", api="Heartbeat") == pytest.approx(102.0003)
+    assert value(told, f"{name}_bucket", api="Heartbeat", le="0.0001") == 1
+    assert value(told, f"{name}_bucket", api="Heartbeat", le="0.00025") == 2
+    assert value(told, f"{name}_bucket", api="Heartbeat", le="5.0") == 3
+    assert value(told, f"{name}_bucket", api="Heartbeat", le=f"{REQUEST_SECONDS[-1]:.1f}") == 3
+    assert value(told, f"{name}_bucket", api="Heartbeat", le="+Inf") == 4
+    assert value(told, f"{name}_count", api="Heartbeat") == 4
+    assert value(told, f"{name}_sum", api="Heartbeat") == pytest.approx(102.0003)
 
 
 def test_error_codes_are_counted_at_every_depth_of_an_answer() -> None:
@@ -55,9 +65,9 @@ def test_error_codes_are_counted_at_every_depth_of_an_answer() -> None:
     metrics.request_answered(call(), HeartbeatResponse(error_code=27), 0.0)
     deep = DeleteTopicsResponse(responses=[DeletableTopicResult(error_code=3)] * 2)
     metrics.request_answered(call(), deep, 0.0)
-    errors = "leaselog_request_errors_total"
-    assert value(metrics, errors, api="Heartbeat", error="REBALANCE_IN_PROGRESS") == 1
-    assert value(metrics, errors, api="Heartbeat", error="UNKNOWN_TOPIC_OR_PARTITION") == 2
+    told, errors = counts(metrics), "leaselog_request_errors_total"
+    assert value(told, errors, api="Heartbeat", error="REBALANCE_IN_PROGRESS") == 1
+    assert value(told, errors, api="Heartbeat", error="UNKNOWN_TOPIC_OR_PARTITION") == 2
 
 
 def test_a_deleted_topics_numbers_go_and_a_new_ones_begin_at_nothing() -> None:
@@ -66,19 +76,41 @@ def test_a_deleted_topics_numbers_go_and_a_new_ones_begin_at_nothing() -> None:
     metrics.fetched("t", 10)
     metrics.topic_gone("t")
     metrics.topic_gone("never there")
-    assert value(metrics, "leaselog_produced_bytes_total", topic="t") is None
+    told = counts(metrics)
+    for name in ("produced_bytes", "produced_records", "fetched_bytes"):
+        assert value(told, f"leaselog_{name}_total", topic="t") is None
     metrics.produced("t", 7, 1)
     metrics.fetched("t", 3)
-    assert value(metrics, "leaselog_produced_bytes_total", topic="t") == 7
-    assert value(metrics, "leaselog_produced_records_total", topic="t") == 1
-    assert value(metrics, "leaselog_fetched_bytes_total", topic="t") == 3
+    assert value(told, "leaselog_produced_bytes_total", topic="t") == 7
+    assert value(told, "leaselog_produced_records_total", topic="t") == 1
+    assert value(told, "leaselog_fetched_bytes_total", topic="t") == 3
+
+
+def test_what_has_no_labels_is_told_from_the_start_and_what_has_them_once_there_is_one() -> None:
+    lines = generate_latest(counts(Metrics())).decode().splitlines()
+    told = {line.rpartition(" ")[0] for line in lines if not line.startswith("#") and "_bucket" not in line}
+    assert told == {
+        "leaselog_connections_accepted_total",
+        "leaselog_connections_refused_total",
+        "leaselog_received_bytes_total",
+        "leaselog_sent_bytes_total",
+        "leaselog_sync_seconds_count",
+        "leaselog_sync_seconds_sum",
+    }
+    assert "# TYPE leaselog_request_errors_total counter" in lines
+    assert not [line for line in lines if "_created" in line]
+
+
+def test_an_error_without_a_name_is_told_by_its_number() -> None:
+    metrics = Metrics()
+    metrics.request_answered(call(), HeartbeatResponse(error_code=31_999), 0.0)
+    assert value(counts(metrics), "leaselog_request_errors_total", api="Heartbeat", error="31999") == 1
 
 
 def test_records_logs_and_waiting_requests_are_seen_in_a_brokers_numbers() -> None:
     async def story() -> None:
         async with in_a_box(durability="fsync") as box:
             broker = box.broker
-            broker.metrics.watch(broker)
             await broker.cluster.create_topics([NewTopic("t", 1)])
             sent = bytes(build_batch([Record(b"k", b"v", timestamp_ms=broker.now_ms())] * 3))
             part = PartitionProduceData(index=0, records=sent)
@@ -94,7 +126,7 @@ def test_records_logs_and_waiting_requests_are_seen_in_a_brokers_numbers() -> No
             waiting = asyncio.ensure_future(box.ask(fetch(3), FetchResponse, 12))
             for _ in range(5):
                 await asyncio.sleep(0)
-            seen = broker.metrics
+            seen = registry_of(broker)
             at = {"topic": "t", "partition": "0"}
             assert value(seen, "leaselog_produced_bytes_total", topic="t") == len(sent)
             assert value(seen, "leaselog_produced_records_total", topic="t") == 3

@@ -21,7 +21,8 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.group_coordinator import GroupCoordinator
 from leaselog.broker.log_store import LogStore
 from leaselog.broker.machine import Machine, RealMachine
-from leaselog.broker.metrics import Metrics, serve_metrics
+from leaselog.broker.metrics import Metrics
+from leaselog.broker.metrics_server import serve_metrics
 from leaselog.broker.persister import Persister
 from leaselog.broker.persister_choice import choose_persister
 from leaselog.broker.persister_colocated import ColocatedPersister
@@ -84,7 +85,7 @@ class Broker:
         self.share_groups = ShareGroups(self)
         self.share_coordinator = ShareCoordinator(self)
         self.persister: Persister = choose_persister(self)
-        self.share_metrics = ShareMetrics(self.metrics.registry)
+        self.share_metrics = ShareMetrics()
         self.shares = SharePartitions(self)
         self.share_delivery = ShareDelivery(self)
         self.dead_letters = DeadLetterOffice(self)
@@ -156,11 +157,9 @@ class Broker:
         return address
 
     async def _serve_metrics(self) -> None:
-        self.metrics.watch(self)
-        self.share_metrics.watch(self)
         if self.config.metrics_listener:
             host, _, port = self.config.metrics_listener.rpartition(":")
-            self._metrics_server = await serve_metrics(self.metrics, host.strip("[]"), int(port))
+            self._metrics_server = await serve_metrics(self, host.strip("[]"), int(port))
 
     async def stop(self) -> None:
         """Finishes what is under way, syncs and closes everything."""

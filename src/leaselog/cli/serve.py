@@ -82,14 +82,9 @@ def _config(args: argparse.Namespace) -> BrokerConfig:
 
 
 def _serve(serving: Serving, args: argparse.Namespace) -> int:
-    from prometheus_client import disable_created_metrics
-
     from leaselog.broker.broker import Broker
     from leaselog.broker.data_dir import LockedByAnother
     from leaselog.log import UnusableLog
-
-    # A second series for each counter that tells when it was made: nobody asks for it here.
-    disable_created_metrics()  # type: ignore[no-untyped-call]
 
     async def main() -> None:
         stop = asyncio.Event()

@@ -480,7 +480,6 @@ def test_a_group_may_not_name_a_topic_that_it_consumes() -> None:
 def test_dead_letters_are_counted_by_group() -> None:
     async def story() -> None:
         async with a_group_with_dead_letters() as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             member = await holding(group, 3)
             await reject(member, (0, 0))
             await until_sent(group, written=1)

@@ -13,6 +13,7 @@ from broker_in_a_box import Box, in_a_box, run
 from leaselog.broker import server as server_module
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import NewTopic
+from leaselog.broker.metrics_text import registry_of
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.fetch import (
     FetchPartition,
@@ -440,6 +441,6 @@ def test_errors_of_fetches_are_counted_once_an_answer() -> None:
             await three_batches(box)
             await fetch(box, part(0, 99), part(0, 99), part(1))
             labels = {"api": "Fetch", "error": "OFFSET_OUT_OF_RANGE"}
-            assert box.broker.metrics.registry.get_sample_value("leaselog_request_errors_total", labels) == 1
+            assert registry_of(box.broker).get_sample_value("leaselog_request_errors_total", labels) == 1
 
     run(story())

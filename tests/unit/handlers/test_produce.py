@@ -11,6 +11,7 @@ from broker_in_a_box import Box, in_a_box, run
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import NewTopic
 from leaselog.broker.dispatch import Unanswerable
+from leaselog.broker.metrics_text import registry_of
 from leaselog.model import ErrorCode
 from leaselog.wire.codec import decode, encode
 from leaselog.wire.messages.produce import (
@@ -181,7 +182,7 @@ def test_a_repeated_batch_is_answered_with_where_and_when_it_was_first() -> None
             assert (again.error_code, again.base_offset) == (0, first.base_offset)
             assert (first.log_append_time_ms, again.log_append_time_ms) == (-1, records[0].timestamp_ms)
             assert box.broker.logs.partition("t", 0).log.end_offset == 1  # type: ignore[union-attr]
-            counted = box.broker.metrics.registry.get_sample_value
+            counted = registry_of(box.broker).get_sample_value
             assert counted("leaselog_produced_records_total", {"topic": "t"}) == 1, (
                 "written once, counted once"
             )

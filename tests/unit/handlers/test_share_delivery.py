@@ -225,7 +225,6 @@ def test_a_pause_is_there_after_a_restart(tmp_path: Path) -> None:
 def test_metrics_name_who_is_paused_and_count_the_trips() -> None:
     async def story() -> None:
         async with a_breaker() as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             await configure(group.box, "other", share_delivery_paused="true")
             await fail(group.member(), 4)
             await paused_by_breaker(group)

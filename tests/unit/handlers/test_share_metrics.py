@@ -5,6 +5,7 @@ from __future__ import annotations
 from prometheus_client import generate_latest
 
 from handlers.share_member import ACCEPT, LOCK_MS, REJECT, RELEASE, Group, a_group, run, skip_ms
+from leaselog.broker.metrics_text import registry_of
 from leaselog.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from leaselog.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -14,7 +15,7 @@ from leaselog.wire.messages.share_group_heartbeat import (
 
 def told(group: Group) -> dict[str, float]:
     """By name and labels."""
-    text = generate_latest(group.box.broker.metrics.registry).decode()
+    text = generate_latest(registry_of(group.box.broker)).decode()
     lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
     return {
         name.removeprefix("leaselog_").removeprefix("share_"): float(value)
@@ -26,7 +27,6 @@ def told(group: Group) -> dict[str, float]:
 def test_deliveries_and_acknowledgements_are_counted() -> None:
     async def story() -> None:
         async with a_group() as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             await group.produce(10)
             member = group.member()
             await member.fetch()
@@ -57,7 +57,6 @@ def test_deliveries_and_acknowledgements_are_counted() -> None:
 def test_totals_outlive_the_owners_that_counted() -> None:
     async def story() -> None:
         async with a_group() as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             await group.produce(3)
             member = group.member()
             await member.fetch()
@@ -82,7 +81,6 @@ async def beat(group: Group, epoch: int, *topics: str) -> int:
 def test_groups_are_counted_by_state_and_their_rebalances_too() -> None:
     async def story() -> None:
         async with a_group(offsets_topic_num_partitions="3") as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             find = FindCoordinatorRequest(key_type=0, coordinator_keys=["s"])
             await group.box.ask(find, FindCoordinatorResponse, 4)
             before = told(group)
@@ -107,7 +105,6 @@ def test_groups_are_counted_by_state_and_their_rebalances_too() -> None:
 def test_writes_of_share_state_are_counted_with_their_times() -> None:
     async def story() -> None:
         async with a_group() as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             await group.produce(3)
             member = group.member()
             await member.fetch()
@@ -126,7 +123,6 @@ def test_writes_of_share_state_are_counted_with_their_times() -> None:
 def test_of_each_group_it_is_told_how_much_a_fetch_gave_and_how_soon() -> None:
     async def story() -> None:
         async with a_group() as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             await group.produce(3)
             member = group.member()
             await member.fetch(partitions=(0, 1))

@@ -150,7 +150,6 @@ def test_what_waits_goes_on_waiting_after_a_restart(persister: str, tmp_path: Pa
 
     async def before() -> None:
         async with a_group(str(tmp_path), **settings) as group:
-            group.box.broker.share_metrics.watch(group.box.broker)
             await group.configure(**STEADY)
             await group.produce(3)
             member = group.member()
@@ -217,7 +216,6 @@ def test_operators_see_what_waits_and_for_how_long() -> None:
             seen = await described(group)
             assert (seen.available, seen.waiting, seen.archiving) == (1, 2, 0)
             assert seen.next_due_ms == pytest.approx(10_000, abs=2_000)
-            group.box.broker.share_metrics.watch(group.box.broker)
             metrics = told(group)
             assert metrics["delayed_records_total"] == 2
             assert metrics["given_back_records_total"] == 1

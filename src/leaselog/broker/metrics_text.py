@@ -1,0 +1,143 @@
+"""What a broker tells of itself, in Prometheus' words. Nothing is counted here: a scrape reads the broker's numbers.
+
+Every metric is made below `registry_of`, so that the docs can list them (a test compares).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+
+from leaselog.broker.coordinator_metrics_text import CoordinatorCollector
+from leaselog.broker.metrics import Metrics
+from leaselog.broker.share_metrics_text import ShareCollector, ShareLoadCollector
+from leaselog.model import ErrorCode
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["CountCollector", "registry_of"]
+
+
+def registry_of(broker: Broker) -> CollectorRegistry:
+    """All there is to tell of a broker; whoever collects from it reads the broker as it is then."""
+    registry = CollectorRegistry()
+    for collector in (
+        CountCollector(broker.metrics),
+        ShareLoadCollector(broker.share_metrics),
+        _BrokerCollector(broker),
+        ShareCollector(broker),
+        CoordinatorCollector(broker),
+    ):
+        registry.register(collector)
+    return registry
+
+
+class CountCollector(Collector):
+    """Tells what `Metrics` has counted."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        yield self._errors()
+        yield from self._connections()
+        yield from self._records()
+        yield self._syncs()
+        yield from self._requests()
+
+    def _errors(self) -> Metric:
+        errors = CounterMetricFamily(
+            "leaselog_request_errors", "Error codes in answers, by API", labels=["api", "error"]
+        )
+        for (api, code), count in self._metrics.errors.items():
+            errors.add_metric([api, _error_name(code)], count)
+        return errors
+
+    def _connections(self) -> Iterable[Metric]:
+        metrics = self._metrics
+        yield CounterMetricFamily(
+            "leaselog_connections_refused",
+            "Connections closed because they made no sense",
+            metrics.connections_refused,
+        )
+        yield CounterMetricFamily(
+            "leaselog_connections_accepted", "Connections accepted", metrics.connections_accepted
+        )
+
+    def _records(self) -> Iterable[Metric]:
+        metrics = self._metrics
+        for name, text, by_topic in (
+            ("produced_bytes", "Record bytes appended by clients", metrics.produced_bytes),
+            ("produced_records", "Records appended by clients", metrics.produced_records),
+            ("fetched_bytes", "Record bytes read by clients", metrics.fetched_bytes),
+        ):
+            family = CounterMetricFamily(f"leaselog_{name}", text, labels=["topic"])
+            for topic, count in by_topic.items():
+                family.add_metric([topic], count)
+            yield family
+
+    def _syncs(self) -> Metric:
+        seconds = self._metrics.sync_seconds
+        return HistogramMetricFamily(
+            "leaselog_sync_seconds", "Time of one round of syncs", seconds.buckets(), seconds.total
+        )
+
+    def _requests(self) -> Iterable[Metric]:
+        metrics = self._metrics
+        requests = CounterMetricFamily("leaselog_requests", "Requests started, by API", labels=["api"])
+        for api, count in sorted(metrics.requests.items()):
+            requests.add_metric([api], count)
+        yield requests
+        yield CounterMetricFamily("leaselog_received_bytes", "Bytes received from clients", metrics.bytes_in)
+        yield CounterMetricFamily(
+            "leaselog_sent_bytes", "Bytes handed to clients' sockets", metrics.bytes_out
+        )
+        text = "Time from a request's start to its answer, waits included, by API"
+        family = HistogramMetricFamily("leaselog_request_seconds", text, labels=["api"])
+        for api, durations in sorted(metrics.durations.items()):
+            family.add_metric([api], durations.buckets(), durations.total)
+        yield family
+
+
+class _BrokerCollector(Collector):
+    """Tells what there is, rather than what has happened."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+
+    def collect(self) -> Iterable[Metric]:
+        broker = self._broker
+        yield GaugeMetricFamily("leaselog_connections", "Open connections", broker.connection_count())
+        yield GaugeMetricFamily("leaselog_waiting_requests", "Parked long polls", len(broker.waiting_room))
+        yield GaugeMetricFamily(
+            "leaselog_unsent_bytes",
+            "Bytes of answers that slow clients have yet to take",
+            broker.unsent_bytes(),
+        )
+        yield GaugeMetricFamily("leaselog_fetch_sessions", "Fetch sessions kept", len(broker.fetch_sessions))
+        failed = sum(1 for partition in broker.logs.partitions() if partition.log.failure is not None)
+        yield GaugeMetricFamily("leaselog_failed_logs", "Logs that take no more writes", failed)
+        size = GaugeMetricFamily("leaselog_log_size_bytes", "Bytes on disk", labels=["topic", "partition"])
+        start = GaugeMetricFamily(
+            "leaselog_log_start_offset", "First offset kept", labels=["topic", "partition"]
+        )
+        end = GaugeMetricFamily("leaselog_log_end_offset", "Next offset", labels=["topic", "partition"])
+        for partition in broker.logs.partitions():
+            labels = [partition.name.topic, str(partition.name.partition)]
+            size.add_metric(labels, partition.log.size_bytes())
+            start.add_metric(labels, partition.log.start_offset)
+            end.add_metric(labels, partition.log.end_offset)
+        yield from (size, start, end)
+
+
+def _error_name(code: int) -> str:
+    try:
+        return ErrorCode(code).name
+    except ValueError:
+        return str(code)
