@@ -22,7 +22,6 @@ from leaselog.broker.group_coordinator import GroupCoordinator
 from leaselog.broker.log_store import LogStore
 from leaselog.broker.machine import Machine, RealMachine
 from leaselog.broker.metrics import Metrics
-from leaselog.broker.metrics_server import serve_metrics
 from leaselog.broker.persister import Persister
 from leaselog.broker.persister_choice import choose_persister
 from leaselog.broker.persister_colocated import ColocatedPersister
@@ -158,6 +157,9 @@ class Broker:
 
     async def _serve_metrics(self) -> None:
         if self.config.metrics_listener:
+            # Here, as it would cost every start some 15 ms, and a broker that nobody scrapes has no use for it.
+            from leaselog.broker.metrics_server import serve_metrics
+
             host, _, port = self.config.metrics_listener.rpartition(":")
             self._metrics_server = await serve_metrics(self, host.strip("[]"), int(port))
 

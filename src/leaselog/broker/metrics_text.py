@@ -1,5 +1,9 @@
 """What a broker tells of itself, in Prometheus' words. Nothing is counted here: a scrape reads the broker's numbers.
 
+This module, `share_metrics_text`, `coordinator_metrics_text` and `metrics_server` alone know `prometheus_client`. It
+brings a web server of its own and takes some 15 ms to import, so a broker with a `metrics.listener` imports them and
+no other does (a test starts one and looks).
+
 Every metric is made below `registry_of`, so that the docs can list them (a test compares).
 """
 
