@@ -707,6 +707,33 @@ def test_closing_gives_back_what_was_fetched_ahead_without_a_delivery() -> None:
     assert player.cluster.held() == []
 
 
+def test_what_was_fetched_ahead_goes_back_when_a_fourth_of_its_lock_is_left() -> None:
+    player, records = with_five_ahead()
+    player.pass_ms(LOCK_MS * 3 // 4 - 1)
+    assert deliveries(player) == [1] * 10
+    next_ms = player.core.next_ms(player.now_ms)
+    assert next_ms is not None
+    assert next_ms - player.now_ms <= 1
+    player.pass_ms(1)
+    assert deliveries(player) == [1] * 5 + [0] * 5
+    for record in records:
+        player.core.acknowledge(record, ACCEPT)
+    player.core.begin_poll(player.now_ms)
+    assert player.core.take(player.now_ms, 5) == []
+    player.pass_ms(100)
+    assert player.cluster.ended() == dict.fromkeys(range(5), ACCEPT)
+
+
+def test_what_goes_back_late_does_so_on_a_broker_that_counts_it_too() -> None:
+    """Its lock would run out otherwise, which counts as well, and later."""
+    cluster = ModelCluster()
+    cluster.is_leaselogs = False
+    player, records = with_five_ahead(cluster)
+    player.pass_ms(LOCK_MS * 3 // 4)
+    assert [len(record.acknowledged) for record in cluster.logs[0]] == [0] * 5 + [1] * 5
+    assert sorted(offset for offset in cluster.held()) == [record.offset for record in records]
+
+
 def test_what_is_given_back_of_a_record_batch_taken_in_part_is_the_rest() -> None:
     player = subscribed(10, ModelCluster(records_a_batch=2), max_poll_records=5)
     player.core.begin_poll(player.now_ms)

@@ -57,6 +57,8 @@ _TOLD_BY_POLL = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CORRU
 _TOLD_AT_TOP = frozenset({ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION})
 #: an automatic renewal leaves when less than this part of the lock is left
 _RENEW_AT = 1 / 2
+#: what was fetched ahead goes back when less than this part of the lock is left: there would be no time to work on it
+_GIVE_BACK_AT = 1 / 4
 #: polls further apart than this part of the lock mean slow work: nothing is fetched ahead of it
 _PREFETCH_BELOW = 1 / 4
 _FIRST_LOCK_GUESS_MS = 30_000
@@ -360,6 +362,15 @@ class ShareCore:
                 self._give_back(acquired, now_ms)
         self._buffer.clear()
 
+    def _give_back_late(self, now_ms: int) -> None:
+        """The application has not come back for it: somebody else can have it before its lock runs out."""
+        while self._buffer and self._is_late_ms(self._buffer[0]) <= now_ms:
+            self._give_back(self._buffer.popleft(), now_ms)
+
+    def _is_late_ms(self, acquired: Acquired) -> int:
+        lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
+        return acquired.lease.deadline_ms - int(lock_ms * _GIVE_BACK_AT)
+
     def _give_back(self, acquired: Acquired, now_ms: int) -> None:
         """What the application has not seen: its delivery is not counted, where the broker knows how.
 
@@ -415,6 +426,8 @@ class ShareCore:
             if self._fetch_wait_ms is not None and node.not_before_ms > now_ms:
                 times.append(node.not_before_ms)
             times += [bundle.deadline_ms for bundle in node.outbox]
+        if self._buffer:
+            times.append(self._is_late_ms(self._buffer[0]))
         if self.is_worked_on:
             times += [self._renew_at_ms(lease) for lease, _ in self.holdings.leases()]
         due = [at for at in times if at is not None]
@@ -431,6 +444,7 @@ class ShareCore:
         self._routes.follow(self._membership.assignment, now_ms)
         if (topics := self._routes.take_question(now_ms)) is not None:
             steps.append(MetadataAsk(topics))
+        self._give_back_late(now_ms)
         if self.is_worked_on:
             self._renew_leases(now_ms)
         fetch_nodes = self._choose_fetch_nodes(now_ms)
