@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
@@ -106,14 +106,14 @@ class ShareGroups:
         # Clients drop what they acknowledge of a partition that they have lost. So it is taken from a member in two
         # steps: it is lent no more of it, and when it holds nothing of it any more it loses it.
         let_go = self._not_held(key, session.leaving)
-        beat = await self._beat_with_states(replace(ask, may_hold=True, lets_go=let_go))
+        beat = await self._beat_with_states(ask._replace(may_hold=True, lets_go=let_go))
         if isinstance(beat, Refused) or beat.epoch == LEAVE_EPOCH:
             return beat
         session.assign(beat.target, beat.leaving)
         let_go = self._not_held(key, beat.leaving)
         if not let_go:
             return beat
-        last = await self._heartbeat(replace(_continued(ask, beat), may_hold=True, lets_go=let_go))
+        last = await self._heartbeat(_continued(ask, beat)._replace(may_hold=True, lets_go=let_go))
         if not isinstance(last, Refused):
             session.assign(last.target, last.leaving)
         return last
@@ -143,7 +143,7 @@ class ShareGroups:
 
     async def _heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
         groups = self._broker.groups
-        return await groups.ask(ask.group_id, lambda token: replace(ask, token=token), ShareBeat)
+        return await groups.ask(ask.group_id, lambda token: ask._replace(token=token), ShareBeat)
 
     async def describe(self, group_id: GroupId) -> DescribedShareGroup | Refused:
         groups = self._broker.groups
@@ -365,8 +365,7 @@ class ShareGroups:
 
 def _continued(ask: ShareHeartbeat, beat: ShareBeat) -> ShareHeartbeat:
     """The same heartbeat once more, of a member that has not been told of this beat."""
-    return replace(
-        ask,
+    return ask._replace(
         member_epoch=beat.epoch,
         rack_id=None,
         topics=None,

@@ -1,4 +1,4 @@
-"""What may be asked of a share group, and what it answers. Values only; tokens are as in ``group_commands``.
+"""What may be asked of a share group, and what it answers. Tuples and tokens are as in ``group_commands``.
 
 A share group does not reach the persister itself. Where state must begin or go, the answer says so; whoever asked
 sees to it and tells the outcome with another command.
@@ -7,7 +7,7 @@ sees to it and tells the outcome with another command.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from leaselog.coordination.group_token import Token
 from leaselog.coordination.share_group_facts import Assignment
@@ -41,10 +41,10 @@ LEAVE_EPOCH = -1
 
 #: partitions by topic
 Places = Mapping[TopicId, frozenset[int]]
+NO_PLACES: Places = {}
 
 
-@dataclass(frozen=True, slots=True)
-class ShareHeartbeat:
+class ShareHeartbeat(NamedTuple):
     """Joins (epoch 0), stays, or leaves (LEAVE_EPOCH)."""
 
     token: Token
@@ -64,11 +64,10 @@ class ShareHeartbeat:
     #: the member may hold records: what is taken from it stays its own until it lets go
     may_hold: bool = False
     #: of what is to be taken from it, what it holds no records of and is lent none of any more
-    lets_go: Places = field(default_factory=dict)
+    lets_go: Places = NO_PLACES
 
 
-@dataclass(frozen=True, slots=True)
-class SettleShareStates:
+class SettleShareStates(NamedTuple):
     """What came of initializing: these partitions are assigned from now on, those are tried again."""
 
     token: Token
@@ -77,22 +76,19 @@ class SettleShareStates:
     failed: Places
 
 
-@dataclass(frozen=True, slots=True)
-class DescribeShareGroup:
+class DescribeShareGroup(NamedTuple):
     token: Token
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True)
-class ListShareStates:
+class ListShareStates(NamedTuple):
     """For which partitions the group has state. None, rather than a refusal, of a group that is not there."""
 
     token: Token
     group_id: GroupId
 
 
-@dataclass(frozen=True, slots=True)
-class AlterShareOffsets:
+class AlterShareOffsets(NamedTuple):
     """The group, made if need be, begins anew at these offsets."""
 
     token: Token
@@ -100,15 +96,13 @@ class AlterShareOffsets:
     offsets: Mapping[TopicPartition, int]
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteShareOffsets:
+class DeleteShareOffsets(NamedTuple):
     token: Token
     group_id: GroupId
     topics: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ForgetShareStates:
+class ForgetShareStates(NamedTuple):
     """The state of these topics, which were marked as going, is gone."""
 
     token: Token
@@ -127,8 +121,7 @@ ShareGroupCommand = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ShareBeat:
+class ShareBeat(NamedTuple):
     """The answer to a heartbeat."""
 
     member_id: MemberId
@@ -142,13 +135,12 @@ class ShareBeat:
     #: somebody else is initializing state that this group waits for
     is_initializing: bool = False
     #: what it is to be lent records of
-    target: Assignment = field(default_factory=dict)
+    target: Assignment = NO_PLACES
     #: what is its own besides, until it lets go
-    leaving: Assignment = field(default_factory=dict)
+    leaving: Assignment = NO_PLACES
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedShareMember:
+class DescribedShareMember(NamedTuple):
     member_id: MemberId
     rack_id: str | None
     epoch: int
@@ -159,8 +151,7 @@ class DescribedShareMember:
     target: Assignment
 
 
-@dataclass(frozen=True, slots=True)
-class DescribedShareGroup:
+class DescribedShareGroup(NamedTuple):
     group_id: GroupId
     state: str
     epoch: int
@@ -169,27 +160,23 @@ class DescribedShareGroup:
     members: tuple[DescribedShareMember, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StatesOfTopic:
+class StatesOfTopic(NamedTuple):
     topic_id: TopicId
     name: str
     partitions: frozenset[int]
 
 
-@dataclass(frozen=True, slots=True)
-class KnownShareStates:
+class KnownShareStates(NamedTuple):
     topics: tuple[StatesOfTopic, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ShareOffsetsToSet:
+class ShareOffsetsToSet(NamedTuple):
     #: what has no such topic or partition; all else is to be initialized with this epoch
     unknown: frozenset[TopicPartition]
     state_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShareStatesToDelete:
+class ShareStatesToDelete(NamedTuple):
     """Have the persister delete these, then ``ForgetShareStates``."""
 
     topics: tuple[StatesOfTopic, ...]

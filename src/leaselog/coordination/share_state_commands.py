@@ -1,4 +1,4 @@
-"""What may be asked of a share-state shard, and what it answers. Values only."""
+"""What may be asked of a share-state shard, and what it answers. Tuples, as in ``group_commands``."""
 
 from __future__ import annotations
 
@@ -30,8 +30,7 @@ __all__ = [
 NO_EPOCH = -1
 
 
-@dataclass(frozen=True, slots=True)
-class InitializeState:
+class InitializeState(NamedTuple):
     """The group begins, or begins anew, at ``start_offset`` (NO_OFFSET: where its reset policy says)."""
 
     key: SharePartitionKey
@@ -39,8 +38,7 @@ class InitializeState:
     start_offset: int = NO_OFFSET
 
 
-@dataclass(frozen=True, slots=True)
-class ReadState:
+class ReadState(NamedTuple):
     """Leaders do, before anything else; older leaders are fenced from then on."""
 
     key: SharePartitionKey
@@ -48,7 +46,7 @@ class ReadState:
 
 
 class WriteState(NamedTuple):
-    """What a leader says became of records. A tuple: a frozen dataclass of six fields takes three times as long."""
+    """What a leader says became of records."""
 
     key: SharePartitionKey
     state_epoch: int = NO_EPOCH
@@ -59,21 +57,18 @@ class WriteState(NamedTuple):
     batches: tuple[StateBatch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteState:
+class DeleteState(NamedTuple):
     key: SharePartitionKey
 
 
-@dataclass(frozen=True, slots=True)
-class SummarizeState:
+class SummarizeState(NamedTuple):
     """Asks without becoming the leader."""
 
     key: SharePartitionKey
     leader_epoch: int = NO_EPOCH
 
 
-@dataclass(frozen=True, slots=True)
-class DropTopicState:
+class DropTopicState(NamedTuple):
     """The topic is gone, and with it whatever groups had to say about it."""
 
     topic_id: TopicId
@@ -89,16 +84,14 @@ class Written:
     """It is as asked. Also the answer to a deletion of what was not there."""
 
 
-@dataclass(frozen=True, slots=True)
-class StateRead:
+class StateRead(NamedTuple):
     state_epoch: int
     #: NO_OFFSET while nobody has decided where the group begins
     start_offset: int
     batches: tuple[StateBatch, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ShareSummary:
+class ShareSummary(NamedTuple):
     """Of a key nobody initialized: the defaults."""
 
     state_epoch: int = 0
