@@ -48,7 +48,7 @@ from leaselog.coordination.share_state_commands import (
 )
 from leaselog.coordination.share_state_facts import NO_COUNT, SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
-from leaselog.share import SessionKey, TopicIdPartition
+from leaselog.share import SessionKey, ShareSession, TopicIdPartition
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -94,23 +94,27 @@ class ShareGroups:
     # -- members --------------------------------------------------------------------------------------------
 
     async def heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
-        """The group's answer, once there is state for what it assigns. The token of ``ask`` does not matter."""
+        """The group's answer. The token of ``ask`` does not matter."""
         if ask.member_epoch == JOIN_EPOCH and any(map(self._broker.cluster.topic, ask.topics or ())):
             self._broker.persister.prepare()  # beside the write of the member, not behind it
         if ask.member_epoch == JOIN_EPOCH and not await self._is_open(ask.group_id):
             return Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The group's state is being changed.")
-        key = SessionKey(ask.group_id, ask.member_id)
-        session = self._broker.shares.sessions.get(key)
+        session = self._broker.shares.sessions.get(SessionKey(ask.group_id, ask.member_id))
         if session is None:
             return await self._beat_with_states(ask)
-        # Clients drop what they acknowledge of a partition that they have lost. So it is taken from a member in two
-        # steps: it is lent no more of it, and when it holds nothing of it any more it loses it.
-        let_go = self._not_held(key, session.leaving)
+        return await self._beat_in_session(ask, session)
+
+    async def _beat_in_session(self, ask: ShareHeartbeat, session: ShareSession) -> ShareBeat | Refused:
+        """Of a member that may hold records. Clients drop what they acknowledge of a partition that they have lost, so
+        it is taken from them in two steps: the session is lent no more of it, and when nothing of it is held any more,
+        which mostly is at once, the member loses it.
+        """
+        let_go = self._not_held(session, session.leaving)
         beat = await self._beat_with_states(ask._replace(may_hold=True, lets_go=let_go))
         if isinstance(beat, Refused) or beat.epoch == LEAVE_EPOCH:
             return beat
         session.assign(beat.target, beat.leaving)
-        let_go = self._not_held(key, beat.leaving)
+        let_go = self._not_held(session, beat.leaving)
         if not let_go:
             return beat
         last = await self._heartbeat(_continued(ask, beat)._replace(may_hold=True, lets_go=let_go))
@@ -118,17 +122,18 @@ class ShareGroups:
             session.assign(last.target, last.leaving)
         return last
 
-    def _not_held(self, key: SessionKey, places: Places) -> Places:
-        """Those of which the member holds no records."""
+    def _not_held(self, session: ShareSession, places: Places) -> Places:
+        """Those of which the session's member holds no records."""
         shares = self._broker.shares
         return _by_topic(
             (topic, i)
             for topic, partitions in places.items()
             for i in partitions
-            if not shares.is_owed(key, TopicIdPartition(topic, i))
+            if not shares.is_owed(session.key, TopicIdPartition(topic, i))
         )
 
     async def _beat_with_states(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
+        """Once there is state for what it assigns, or a moment has passed."""
         beat = await self._heartbeat(ask)
         if isinstance(beat, Refused):
             return beat
