@@ -24,6 +24,7 @@ from leaselog.coordination.group_commands import (
     Token,
 )
 from leaselog.coordination.group_turn import GroupLimits
+from leaselog.coordination.share_group_facts import Assignment
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
 
 if TYPE_CHECKING:
@@ -68,8 +69,7 @@ class GroupCoordinator:
 
     def tell(self, group_id: GroupId, make: Callable[[Token], GroupCommand]) -> asyncio.Future[Answer]:
         """Decided when this returns: whatever is asked next of the group builds on it, and is answered no earlier."""
-        count = self._owners.count()
-        owner = self._owners.owner(coordinator_partition(group_id, count)) if count else None
+        owner = self._owner(group_id)
         if owner is not None:
             return owner.ask(make)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
@@ -118,7 +118,16 @@ class GroupCoordinator:
     def share_partition_count(self) -> int:
         return sum(owner.share_partition_count() for owner in self._owners.made())
 
+    def share_assignment(self, group_id: GroupId, member_id: MemberId) -> Assignment | None:
+        """What the member of a share group has now, safe or not; None if no such member is known."""
+        owner = self._owner(group_id)
+        return None if owner is None else owner.share_assignment(group_id, member_id)
+
     # -- owners ---------------------------------------------------------------------------------------------
+
+    def _owner(self, group_id: GroupId) -> GroupOwner | None:
+        count = self._owners.count()
+        return self._owners.owner(coordinator_partition(group_id, count)) if count else None
 
     def _new_owner(self, partition: Partition) -> GroupOwner:
         return GroupOwner(partition, self._limits, self._around, now_ms=self._now_ms, counts=self.counts)

@@ -24,9 +24,9 @@ from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import GroupLimits, Outcome
-from leaselog.coordination.share_group_facts import ShareEpochStored
+from leaselog.coordination.share_group_facts import Assignment, ShareEpochStored
 from leaselog.log import Appended, AppendRefused, Origin
-from leaselog.model import BrokenInvariant, ErrorCode, Refused
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.records import Record, build_batch
 
@@ -105,6 +105,9 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
 
     def share_partition_count(self) -> int:
         return 0 if self._shard is None else self._shard.share_partition_count()
+
+    def share_assignment(self, group_id: GroupId, member_id: MemberId) -> Assignment | None:
+        return None if self._shard is None else self._shard.share_assignment(group_id, member_id)
 
     # -- running --------------------------------------------------------------------------------------------
 

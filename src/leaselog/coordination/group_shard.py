@@ -61,9 +61,9 @@ from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surrounding
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, Outcome, Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import ShareGroupCommand
-from leaselog.coordination.share_group_facts import ShareEpochStored, ShareGroupFact
+from leaselog.coordination.share_group_facts import Assignment, ShareEpochStored, ShareGroupFact
 from leaselog.coordination.share_group_requests import answer_share, may_found, no_group
-from leaselog.model import BrokenInvariant, ErrorCode, GroupId, Refused, TopicPartition
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused, TopicPartition
 
 __all__ = ["Group", "GroupShard"]
 
@@ -357,6 +357,12 @@ class GroupShard:
         """Partitions that there is state for, each as often as a group has it."""
         shared = (group for group in self._groups.values() if isinstance(group, ShareGroup))
         return sum(len(p.partitions) for group in shared for p in group.states.initialized.values())
+
+    def share_assignment(self, group_id: GroupId, member_id: MemberId) -> Assignment | None:
+        """What the member of a share group has; None if there is no such member."""
+        group = self._groups.get(group_id)
+        current = group.currents.get(member_id) if isinstance(group, ShareGroup) else None
+        return None if current is None else current.assigned
 
     def stored_groups(self) -> dict[GroupId, GroupMetadata]:
         return dict(self._stored)

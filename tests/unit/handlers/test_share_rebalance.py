@@ -178,6 +178,32 @@ def test_what_a_member_gets_back_it_is_lent_again() -> None:
     run(story())
 
 
+def test_a_first_fetch_brings_nothing_of_what_its_member_lost_before_it_came() -> None:
+    """It had been sent when the answer to the heartbeat came."""
+
+    async def story() -> None:
+        async with two_partitions() as (group, a):
+            await group.produce(2, partition=0)
+            await group.produce(2, partition=1)
+            b = await another(group)
+            assert await a.beat() == [0]
+            answer = await a.share.fetch(partitions=(0, 1))
+            assert (ranges(answer, 0), ranges(answer, 1)) == ([(0, 1, 1)], [])
+            assert ranges(await b.share.fetch(partitions=(1,)), 1) == [(0, 1, 1)]
+
+    run(story())
+
+
+def test_who_is_no_member_is_lent_what_it_asks_for() -> None:
+    async def story() -> None:
+        async with two_partitions() as (group, _):
+            await group.produce(2, partition=1)
+            await another(group)
+            assert ranges(await group.member("c").fetch(partitions=(0, 1)), 1) == [(0, 1, 1)]
+
+    run(story())
+
+
 def test_a_session_begun_anew_does_not_keep_what_the_one_before_held() -> None:
     async def story() -> None:
         async with two_partitions() as (group, a):

@@ -78,6 +78,8 @@ def share_fetch(
         if session.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _refuse_later(session, request.max_wait_ms, context)
         return _refusal(session, context)
+    if request.share_session_epoch == INITIAL_EPOCH:
+        broker.share_groups.session_begun(session)
     if len(session.partitions) > MAX_PARTITIONS:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)
