@@ -118,10 +118,10 @@ class GroupCoordinator:
     def share_partition_count(self) -> int:
         return sum(owner.share_partition_count() for owner in self._owners.made())
 
-    def share_assignment(self, group_id: GroupId, member_id: MemberId) -> Assignment | None:
-        """What the member of a share group has now, safe or not; None if no such member is known."""
+    def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
+        """What the member of a share group has lost while it had no session; safe or not."""
         owner = self._owner(group_id)
-        return None if owner is None else owner.share_assignment(group_id, member_id)
+        return {} if owner is None else owner.taken_from(group_id, member_id)
 
     # -- owners ---------------------------------------------------------------------------------------------
 

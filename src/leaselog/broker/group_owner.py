@@ -106,8 +106,8 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
     def share_partition_count(self) -> int:
         return 0 if self._shard is None else self._shard.share_partition_count()
 
-    def share_assignment(self, group_id: GroupId, member_id: MemberId) -> Assignment | None:
-        return None if self._shard is None else self._shard.share_assignment(group_id, member_id)
+    def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
+        return {} if self._shard is None else self._shard.taken_from(group_id, member_id)
 
     # -- running --------------------------------------------------------------------------------------------
 

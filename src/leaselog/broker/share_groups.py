@@ -105,11 +105,9 @@ class ShareGroups:
         return await self._beat_in_session(ask, session)
 
     def session_begun(self, session: ShareSession) -> None:
-        """It is lent what its member has, not what its first fetch asks for: the member may have lost some of that with
-        a heartbeat whose answer is on its way. Who is no member is lent what it asks for."""
-        assigned = self._broker.groups.share_assignment(*session.key)
-        if assigned is not None:
-            session.assign(assigned, {})
+        """Its first fetch may ask for what the member has lost with a heartbeat whose answer is on its way. Of that it
+        is lent nothing; of all else whatever it asks for, as by Apache Kafka."""
+        session.withheld = self._broker.groups.taken_from(*session.key)
 
     async def _beat_in_session(self, ask: ShareHeartbeat, session: ShareSession) -> ShareBeat | Refused:
         """Of a member that may hold records. Clients drop what they acknowledge of a partition that they have lost, so

@@ -358,11 +358,10 @@ class GroupShard:
         shared = (group for group in self._groups.values() if isinstance(group, ShareGroup))
         return sum(len(p.partitions) for group in shared for p in group.states.initialized.values())
 
-    def share_assignment(self, group_id: GroupId, member_id: MemberId) -> Assignment | None:
-        """What the member of a share group has; None if there is no such member."""
+    def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
+        """What the member of a share group has lost while it had no session."""
         group = self._groups.get(group_id)
-        current = group.currents.get(member_id) if isinstance(group, ShareGroup) else None
-        return None if current is None else current.assigned
+        return group.taken.get(member_id, {}) if isinstance(group, ShareGroup) else {}
 
     def stored_groups(self) -> dict[GroupId, GroupMetadata]:
         return dict(self._stored)

@@ -72,6 +72,8 @@ class ShareGroup:
     offered: dict[TopicId, frozenset[int]] | None = None
     #: a member has gone whose partitions may have nobody now
     is_uncovered: bool = False
+    #: what members have lost that had no session to be asked about it; of this process alone
+    taken: dict[MemberId, Assignment] = field(default_factory=dict)
     #: how many members subscribe to a topic
     _subscribers: dict[str, int] = field(default_factory=dict)
 

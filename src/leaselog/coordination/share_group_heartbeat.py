@@ -242,6 +242,9 @@ def _move(group: ShareGroup, ask: ShareHeartbeat, assigned: Assignment, turn: Tu
     previous = current.previous_epoch
     if current.epoch != group.assignment.epoch:
         previous = current.epoch if ask.continues_from is None else ask.continues_from
+    if assigned != current.assigned and not ask.may_hold:
+        taken = _difference(_union(group.taken.get(ask.member_id, {}), current.assigned), assigned)
+        group.taken[ask.member_id] = taken
     after = ShareCurrent(group.assignment.epoch, previous, assigned)
     if after != current:
         group.decide(ShareCurrentStored(group.group_id, ask.member_id, after), turn)
@@ -260,11 +263,8 @@ def _leaving(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, around:
     assigned = group.currents[ask.member_id].assigned
     if assigned == target:
         return NO_TARGET
-    left = {
-        topic: partitions - target.get(topic, frozenset()) - ask.lets_go.get(topic, frozenset())
-        for topic, partitions in _wanted(assigned, group, ask.member_id, around).items()
-    }
-    return {topic: partitions for topic, partitions in left.items() if partitions}
+    left = _difference(_wanted(assigned, group, ask.member_id, around), target)
+    return _difference(left, ask.lets_go)
 
 
 def _wanted(places: Assignment, group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
@@ -285,8 +285,14 @@ def _union(some: Assignment, more: Assignment) -> Assignment:
     return {topic: some.get(topic, frozenset()) | more.get(topic, frozenset()) for topic in topics}
 
 
+def _difference(some: Assignment, less: Assignment) -> Assignment:
+    left = {topic: partitions - less.get(topic, frozenset()) for topic, partitions in some.items()}
+    return {topic: partitions for topic, partitions in left.items() if partitions}
+
+
 def _remove(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
     turn.deadlines.cancel(_session(group, member_id))
+    group.taken.pop(member_id, None)
     group.is_uncovered |= bool(group.targets.get(member_id))
     group.decide(ShareCurrentStored(group.group_id, member_id, None), turn)
     group.decide(ShareTargetStored(group.group_id, member_id, None), turn)

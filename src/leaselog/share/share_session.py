@@ -59,6 +59,7 @@ class ShareSession:
         "leaving",
         "partitions",
         "patience_ms",
+        "withheld",
     )
 
     def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition]) -> None:
@@ -74,6 +75,8 @@ class ShareSession:
         self.patience_ms = FIRST_PATIENCE_MS
         #: what the group wants the member to work on, by topic; None while it has not said so in this session
         self._target: Mapping[TopicId, frozenset[int]] | None = None
+        #: what the member had lost before the session began
+        self.withheld: Mapping[TopicId, frozenset[int]] = {}
         #: what the group is taking from it
         self.leaving: Mapping[TopicId, frozenset[int]] = {}
 
@@ -85,7 +88,9 @@ class ShareSession:
 
     def lends(self, at: TopicIdPartition) -> bool:
         """May the member have records of the partition?"""
-        return self._target is None or at.partition in self._target.get(at.topic_id, ())
+        if self._target is None:
+            return at.partition not in self.withheld.get(at.topic_id, ())
+        return at.partition in self._target.get(at.topic_id, ())
 
     def update(self, added: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:
         """Additions come first: what is in both is forgotten."""

@@ -194,12 +194,17 @@ def test_a_first_fetch_brings_nothing_of_what_its_member_lost_before_it_came() -
     run(story())
 
 
-def test_who_is_no_member_is_lent_what_it_asks_for() -> None:
+def test_who_has_lost_nothing_is_lent_what_it_asks_for() -> None:
+    """Be it no member, or one that asks for more than it was given."""
+
     async def story() -> None:
         async with two_partitions() as (group, _):
+            await group.produce(2, partition=0)
             await group.produce(2, partition=1)
-            await another(group)
+            b = await another(group)
             assert ranges(await group.member("c").fetch(partitions=(0, 1)), 1) == [(0, 1, 1)]
+            await group.produce(2, partition=0)
+            assert ranges(await b.share.fetch(partitions=(0, 1)), 0) == [(2, 3, 1)]
 
     run(story())
 
