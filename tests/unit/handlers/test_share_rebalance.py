@@ -70,6 +70,13 @@ async def another(group: Group) -> Worker:
     return worker
 
 
+async def another_while_records_are_held(group: Group, first: Worker) -> Worker:
+    """Two of the partition that the other one gets."""
+    await group.produce(2, partition=1)
+    assert ranges(await first.share.fetch(partitions=(0, 1)), 1) == [(0, 1, 1)]
+    return await another(group)
+
+
 def test_a_partition_is_taken_at_once_from_who_holds_nothing_of_it() -> None:
     async def story() -> None:
         async with two_partitions() as (group, a):
@@ -84,9 +91,7 @@ def test_a_partition_is_taken_at_once_from_who_holds_nothing_of_it() -> None:
 def test_who_holds_records_of_a_partition_keeps_it_and_is_lent_no_more_of_it() -> None:
     async def story() -> None:
         async with two_partitions() as (group, a):
-            await group.produce(2, partition=1)
-            assert ranges(await a.share.fetch(partitions=(0, 1)), 1) == [(0, 1, 1)]
-            b = await another(group)
+            b = await another_while_records_are_held(group, a)
             assert await a.beat() is None
             await group.produce(2, partition=1)
             waiting = await still_waiting(a.share.fetch(max_wait_ms=1))
@@ -103,9 +108,7 @@ def test_who_holds_records_of_a_partition_keeps_it_and_is_lent_no_more_of_it() -
 def test_who_loses_its_lease_loses_the_partition() -> None:
     async def story() -> None:
         async with two_partitions() as (group, a):
-            await group.produce(2, partition=1)
-            await a.share.fetch(partitions=(0, 1))
-            await another(group)
+            await another_while_records_are_held(group, a)
             assert await a.beat() is None
             await skip_ms(LOCK_MS + 1)
             assert await a.beat() == [0]
@@ -149,9 +152,7 @@ def test_acknowledging_what_was_taken_brings_no_more_of_it() -> None:
 
     async def story() -> None:
         async with two_partitions() as (group, a):
-            await group.produce(2, partition=1)
-            await a.share.fetch(partitions=(0, 1))
-            await another(group)
+            await another_while_records_are_held(group, a)
             await a.beat()
             await a.share.fetch(forget=(1,), max_wait_ms=0)
             await group.produce(2, partition=1)
@@ -212,9 +213,7 @@ def test_who_has_lost_nothing_is_lent_what_it_asks_for() -> None:
 def test_a_session_begun_anew_does_not_keep_what_the_one_before_held() -> None:
     async def story() -> None:
         async with two_partitions() as (group, a):
-            await group.produce(2, partition=1)
-            await a.share.fetch(partitions=(0, 1))
-            await another(group)
+            await another_while_records_are_held(group, a)
             assert await a.beat() is None
             a.share.disconnect()
             a.share = group.member("a", connection=3)

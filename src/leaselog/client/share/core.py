@@ -155,6 +155,11 @@ class ShareCore:
         """How long the group's records were lent, at the last answer that said so."""
         return self._lock_timeout_ms
 
+    @property
+    def _lock_ms(self) -> int:
+        """The same, or a guess while no answer has said so."""
+        return self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
+
     def subscribe(self, topics: Iterable[str], now_ms: int) -> None:
         """Replaces the subscription; an empty one leaves the group. What was fetched of other topics is given back."""
         wanted = frozenset(topics)
@@ -265,9 +270,8 @@ class ShareCore:
     def _may_fetch_ahead(self) -> bool:
         if self._config.acquire_mode == RECORD_LIMIT or self.is_worked_on:
             return False
-        lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
         slow = self.metrics.between_polls.latest
-        return slow is not None and slow < lock_ms * _PREFETCH_BELOW
+        return slow is not None and slow < self._lock_ms * _PREFETCH_BELOW
 
     def _fetches_behind_buffer(self) -> bool:
         """The poll that waits will take all of the buffer: the broker may work while the records are decoded."""
@@ -364,12 +368,11 @@ class ShareCore:
 
     def _give_back_late(self, now_ms: int) -> None:
         """The application has not come back for it: somebody else can have it before its lock runs out."""
-        while self._buffer and self._is_late_ms(self._buffer[0]) <= now_ms:
+        while self._buffer and self._late_at_ms(self._buffer[0]) <= now_ms:
             self._give_back(self._buffer.popleft(), now_ms)
 
-    def _is_late_ms(self, acquired: Acquired) -> int:
-        lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
-        return acquired.lease.deadline_ms - int(lock_ms * _GIVE_BACK_AT)
+    def _late_at_ms(self, acquired: Acquired) -> int:
+        return acquired.lease.deadline_ms - int(self._lock_ms * _GIVE_BACK_AT)
 
     def _give_back(self, acquired: Acquired, now_ms: int) -> None:
         """What the application has not seen: its delivery is not counted, where the broker knows how.
@@ -427,7 +430,7 @@ class ShareCore:
                 times.append(node.not_before_ms)
             times += [bundle.deadline_ms for bundle in node.outbox]
         if self._buffer:
-            times.append(self._is_late_ms(self._buffer[0]))
+            times.append(self._late_at_ms(self._buffer[0]))
         if self.is_worked_on:
             times += [self._renew_at_ms(lease) for lease, _ in self.holdings.leases()]
         due = [at for at in times if at is not None]
@@ -537,8 +540,7 @@ class ShareCore:
         """When this lease is to be renewed next; None if it is on its way or not to be renewed any more."""
         if lease.is_renewing or lease.life.ended is not None or not lease.is_renewable:
             return None
-        lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
-        at_ms = lease.deadline_ms - int(lock_ms * _RENEW_AT)
+        at_ms = lease.deadline_ms - int(self._lock_ms * _RENEW_AT)
         # What hangs for longer than Kafka lets a consumer hang is not worked on any more.
         return at_ms if at_ms <= lease.delivered_ms + self._config.max_poll_interval_ms else None
 
@@ -555,13 +557,12 @@ class ShareCore:
         if not bundle.is_visible:
             bundle.lease.is_renewing = False
             if error is None:
-                bundle.lease.deadline_ms = sent_ms + (self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS)
+                bundle.lease.deadline_ms = sent_ms + self._lock_ms
             else:
                 bundle.lease.is_renewable = False
             return
         old = bundle.lease
-        lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
-        lease = Lease(old.where, old.node_id, old.life, sent_ms + lock_ms, sent_ms)
+        lease = Lease(old.where, old.node_id, old.life, sent_ms + self._lock_ms, sent_ms)
         self.holdings.renewed(bundle, lease if error is None else None)
 
     # hearing
@@ -649,8 +650,7 @@ class ShareCore:
         assert node.life is life, "an answer without an error keeps the session"
 
     def _buffer_up(self, node: NodeSession, where: TopicIdPartition, data: PartitionData, now_ms: int) -> int:
-        lock_ms = self._lock_timeout_ms or _FIRST_LOCK_GUESS_MS
-        lease = Lease(where, node.node_id, node.life, now_ms + lock_ms, now_ms)
+        lease = Lease(where, node.node_id, node.life, now_ms + self._lock_ms, now_ms)
         told = [(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records]
         try:
             ranges = list(lent_ranges(told))
