@@ -346,8 +346,11 @@ class SharePartitionOwner:
             self._handle(MoveLogStart(start))
 
     def _handle(self, command: Command) -> Answer:
+        """Nothing happens once the owner has ended: the state is somebody else's, who may have begun anew."""
         machine = self.machine
         assert machine is not None
+        if self.is_over:
+            return NOT_LOADED
         roll = NO_ROLL if machine.limits.backoff is None else self._roll()
         try:
             outcome = machine.handle(command, int(self._broker.monotonic_ms()), roll)
@@ -409,7 +412,7 @@ class SharePartitionOwner:
             log.warning(
                 "share state cannot be written", key=self.key, error=refused.code.name, why=refused.message
             )
-        self._handle(Persisted(token, ok=refused is None))
+        self._handle(Persisted(token, ok=refused is None))  # which is nothing to an owner that has ended
         report = self._reports.pop(token, None)
         if report is not None:
             report(None if refused is None else Refused(_told(refused.code), refused.message))
