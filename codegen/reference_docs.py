@@ -19,6 +19,7 @@ from leaselog.broker.metrics import Metrics
 from leaselog.broker.metrics_text import registry_of
 from leaselog.broker.share_coordinator_owner import ShareStateCounts
 from leaselog.broker.share_metrics import ShareMetrics
+from leaselog.broker.turns import Turns
 from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.share import ShareSessions
 
@@ -140,6 +141,7 @@ def metrics_page() -> str:
     """Every metric of an idle broker, which has them all."""
     nothing: Any = SimpleNamespace(
         metrics=Metrics(),
+        turns=Turns(lambda: 0.0),
         connection_count=lambda: 0,
         unsent_bytes=lambda: 0,
         waiting_room=(),

@@ -15,6 +15,7 @@ from leaselog.broker.api import Api
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.connection import MAX_PENDING_ANSWERS, MAX_QUEUED_FRAMES, Connection
 from leaselog.broker.server import Server
+from leaselog.broker.turns import BUDGET_S, Turns
 from leaselog.wire import codec
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from leaselog.wire.schema import Versions
@@ -91,8 +92,11 @@ class Scene:
             only_reads,
         )
         self.now = 0.0
+        #: what the broker's work has taken so far
+        self.worked_s = 0.0
         self.server: Any = SimpleNamespace(
             broker=None,
+            turns=Turns(lambda: self.worked_s),
             receive_buffer=memoryview(bytearray(65536)),
             max_frame_bytes=1000,
             metrics=Metrics(),
@@ -242,7 +246,7 @@ def test_another_protocol_is_called_by_its_name(
 
 
 def test_refusals_of_one_host_are_told_once_in_ten_seconds_and_counted() -> None:
-    broker: Any = SimpleNamespace(metrics=Metrics(), config=BrokerConfig.from_properties(""))
+    broker: Any = SimpleNamespace(metrics=Metrics(), turns=None, config=BrokerConfig.from_properties(""))
     server, clock = Server(broker), [0.0]
     server.now = lambda: clock[0]  # type: ignore[method-assign]
     assert [server.untold_refusals(host) for host in ("a", "a", "a", "b")] == [0, None, None, 0]
@@ -290,6 +294,25 @@ def test_no_more_than_the_bound_is_started_or_queued(scene: Callable[..., Scene]
         await turns()
         assert len(later.asked) == MAX_PENDING_ANSWERS + 1
         assert s.transport.is_reading
+
+    run(story)
+
+
+def test_pipelined_requests_beyond_a_turns_budget_are_started_in_later_turns(
+    scene: Callable[..., Scene],
+) -> None:
+    async def story() -> None:
+        def slow(request: object, context: object) -> HeartbeatResponse:
+            s.worked_s += 0.4 * BUDGET_S
+            return HeartbeatResponse()
+
+        s = scene(slow)
+        s.ask(*range(1, 11))
+        assert s.transport.correlation_ids() == [1, 2, 3]
+        await turns(1)
+        assert s.transport.correlation_ids() == [1, 2, 3, 4, 5, 6]
+        await turns(2)
+        assert s.transport.correlation_ids() == list(range(1, 11))
 
     run(story)
 

@@ -32,6 +32,7 @@ from leaselog.broker.share_groups import ShareGroups
 from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.broker.share_partitions import SharePartitions
 from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.turns import Turns
 from leaselog.broker.waiting_room import WaitingRoom
 from leaselog.log import Durability
 
@@ -56,6 +57,7 @@ class Broker:
         self.metrics = Metrics()
         self.waiting_room = WaitingRoom()
         self.machine: Machine = RealMachine(data_dir) if machine is None else machine
+        self.turns = Turns(self.machine.stopwatch)
         files = self.machine.files
         files.make_directory(self.machine.data_dir)
         durability = Durability(config.durability)
@@ -210,7 +212,8 @@ class Broker:
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""
-        task = asyncio.get_running_loop().create_task(work)
+        name: str = work.__qualname__  # type: ignore[attr-defined]  # every coroutine has it, its type does not say so
+        task = asyncio.get_running_loop().create_task(self.turns.measured(name, work))
         task.add_done_callback(_report_death)
         self._tasks.append(task)
 

@@ -7,14 +7,17 @@ Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS
 `MAX_HELD_BYTES` answered and waiting for their turn, or with the socket's write buffer full, reading stops, and the
 client's own socket fills up. Nobody else notices. The same happens while a client over its quota is to pause
 (KIP-219). A client that never reads its answers makes no progress and is closed as idle.
+
+What was received beyond a turn's budget is started in later turns, in turn with others who have more to do
+(`broker.turns`).
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Awaitable
+from types import CoroutineType
 from typing import TYPE_CHECKING, cast
 
 from leaselog.broker.api import Client
@@ -48,6 +51,9 @@ class Connection(asyncio.BufferedProtocol):
         self._queued: deque[bytearray] = deque()
         self._answers: deque[Place] = deque()
         self._exclusive = False
+        self._turns = server.turns
+        #: has had its turn, and goes on when the others had theirs
+        self._is_queued = False
         #: requests that may be given up when the client goes
         self._reads: dict[asyncio.Future[Message | None], None] = {}
         self._is_lost = False
@@ -131,8 +137,14 @@ class Connection(asyncio.BufferedProtocol):
             self.transport.close()
 
     def _start_queued(self) -> None:
-        while self._queued and not self._is_held():
-            self._start(self._queued.popleft())
+        turns = self._turns
+        while self._queued and not self._is_queued and not self._is_held():
+            now_s = turns.begin()
+            if turns.is_spent(now_s):
+                self._is_queued = True
+                turns.queue(self._have_a_turn)
+                break
+            turns.end(self._start(self._queued.popleft(), now_s), now_s)
         if self._is_lost:
             return
         wanted = (
@@ -148,6 +160,10 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self.transport.pause_reading()
 
+    def _have_a_turn(self) -> None:
+        self._is_queued = False
+        self._start_queued()
+
     def _is_held(self) -> bool:
         if self._exclusive or self._draining or self._is_refused:
             return True
@@ -158,15 +174,18 @@ class Connection(asyncio.BufferedProtocol):
             or self._held_bytes >= MAX_HELD_BYTES
         )
 
-    def _start(self, frame: bytearray) -> None:
+    def _start(self, frame: bytearray, now_s: float) -> str:
+        """What it was that was started, for the measuring of turns."""
+        work = "a request nobody knows"
         try:
-            call = receive(frame, self._broker, self.client)
+            call = receive(frame, self._broker, self.client, now_s)
             if isinstance(call, list):
                 self._answers.append(place := Place())
                 self._finish(place, call)
-                return
+                return work
+            work = call.api.name
             if self._is_lost and call.api.only_reads:
-                return  # a share session opened for nobody would never end
+                return work  # a share session opened for nobody would never end
             self._answers.append(call)
             self._metrics.request_started(call.api.name)
             reply = call.start()
@@ -178,11 +197,14 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(str(wrong))
         except Exception:  # noqa: BLE001 - a supervisor: whatever a handler lets escape ends here
             self._fail(head=frame[:32].hex())
+        return work
 
     def _await(self, call: Call, reply: Awaitable[Message | None]) -> None:
         """Lets the answer come later."""
         if call.context.throttle_ms:
             self._pause(call.context.throttle_ms)
+        if isinstance(reply, CoroutineType):
+            reply = self._turns.measured(call.api.name, reply)
         task = asyncio.ensure_future(reply)
         if call.api.exclusive:
             self._exclusive = True
@@ -211,7 +233,7 @@ class Connection(asyncio.BufferedProtocol):
         if call.context.throttle_ms:
             self._pause(call.context.throttle_ms)
         chunks = [] if response is None else call.encode(response)
-        self._metrics.request_answered(call, response, time.perf_counter() - call.started_s)
+        self._metrics.request_answered(call, response, self._turns.clock() - call.started_s)
         self._finish(call, chunks)
 
     def _pause(self, throttle_ms: int) -> None:

@@ -6,7 +6,6 @@ since the next frame of such a client cannot be trusted either.
 
 from __future__ import annotations
 
-import time
 from struct import Struct
 from typing import TYPE_CHECKING
 
@@ -58,7 +57,7 @@ class Call(Place):
         self.request = request
         self.context = context
         self.correlation_id = correlation_id
-        #: by `time.perf_counter`
+        #: by the clock of `Turns`
         self.started_s = started_s
 
     def start(self) -> Reply:
@@ -69,9 +68,8 @@ class Call(Place):
         return encode_answer(response, self.correlation_id, self.context.version)
 
 
-def receive(frame: bytearray, broker: Broker, client: Client) -> Call | list[Buffer]:
+def receive(frame: bytearray, broker: Broker, client: Client, started_s: float) -> Call | list[Buffer]:
     """The call that ``frame`` asks for; or, to a version of ApiVersions from the future, the answer itself."""
-    started_s = time.perf_counter()
     try:
         key, version, correlation_id, client_id, position = read_request_header(frame)
         api = api_of(key)

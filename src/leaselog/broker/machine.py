@@ -48,6 +48,10 @@ class Machine(Protocol):
 
     def syncs(self) -> Syncs: ...
 
+    @property
+    def stopwatch(self) -> Callable[[], float]:
+        """Seconds from anywhere: how long the broker's own work takes is measured with it, and nothing else."""
+
     def release(self) -> None:
         """The broker is done with the data directory: another one may take it."""
 
@@ -77,6 +81,10 @@ class RealMachine:
 
     def syncs(self) -> Syncs:
         return SyncThreads()
+
+    @property
+    def stopwatch(self) -> Callable[[], float]:
+        return time.perf_counter
 
     def release(self) -> None:
         if self._lock is not None:

@@ -20,6 +20,7 @@ from prometheus_client.registry import Collector
 from leaselog.broker.coordinator_metrics_text import CoordinatorCollector
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.share_metrics_text import ShareCollector, ShareLoadCollector
+from leaselog.broker.turns import Turns
 from leaselog.model import ErrorCode
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def registry_of(broker: Broker) -> CollectorRegistry:
     registry = CollectorRegistry()
     for collector in (
         CountCollector(broker.metrics),
+        TurnCollector(broker.turns),
         ShareLoadCollector(broker.share_metrics),
         _BrokerCollector(broker),
         ShareCollector(broker),
@@ -107,6 +109,28 @@ class CountCollector(Collector):
         for api, durations in sorted(metrics.durations.items()):
             family.add_metric([api], durations.buckets(), durations.total)
         yield family
+
+
+class TurnCollector(Collector):
+    """Tells what kept the loop for longer than a turn may."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+
+    def collect(self) -> Iterable[Metric]:
+        text = (
+            "Times that work kept the broker to itself for more than a millisecond, by API or background work"
+        )
+        long = HistogramMetricFamily("leaselog_long_turn_seconds", text, labels=["work"])
+        for work, seconds in sorted(self._turns.long.items()):
+            long.add_metric([work], seconds.buckets(), seconds.total)
+        yield long
+        longest = GaugeMetricFamily(
+            "leaselog_longest_turn_seconds", "The longest of these times since the start", labels=["work"]
+        )
+        for work, longest_s in sorted(self._turns.longest.items()):
+            longest.add_metric([work], longest_s)
+        yield longest
 
 
 class _BrokerCollector(Collector):

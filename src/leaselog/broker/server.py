@@ -35,6 +35,7 @@ class Server:
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
         self.metrics = broker.metrics
+        self.turns = broker.turns
         self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
         config = broker.config
         self.max_frame_bytes = config.socket_request_max_bytes

@@ -37,6 +37,8 @@ EPOCH_MS = 1_767_225_600_000
 KEPT_LINES = 300
 #: from the order to start to the first answer; virtual
 START_S = 60.0
+#: what a broker's work takes at most from one look at its stopwatch to the next
+WORK_S = 0.0004
 #: so often somebody looks into the broker
 LOOK_S = 0.05
 
@@ -52,6 +54,7 @@ class SimMachine:
         self._world = world
         self.files = world.disk
         self.data_dir = "data"
+        self._worked_s = 0.0
 
     def wall_ms(self) -> int:
         return self._world.wall_ms()
@@ -61,6 +64,11 @@ class SimMachine:
 
     def random_below(self, bound: int) -> int:
         return self._world.process_chance.randrange(bound)
+
+    def stopwatch(self) -> float:
+        """Every look finds that some time has passed: work steps back anywhere, in the same places for a seed."""
+        self._worked_s += WORK_S * self._world.work_chance.random() ** 3
+        return self._worked_s
 
     def syncs(self) -> SimMachine:
         return self
@@ -90,6 +98,7 @@ class World:
         self.seed = seed
         self.chance = Random(f"{seed}-scenario")
         self.process_chance = Random(f"{seed}-processes")
+        self.work_chance = Random(f"{seed}-work")
         self._disk_chance = Random(f"{seed}-disk")
         if shuffles is None:  # what asyncio does is possible, too
             shuffles = self.chance.random() < 0.8
