@@ -12,17 +12,18 @@ from leaselog.log import (
     SegmentInfo,
     deleted_directory_name,
     directory_name,
-    format_offsets,
+    format_offsets_by_id,
     is_deleted_directory,
     parse_directory_name,
     parse_offsets,
+    parse_offsets_by_id,
 )
 from leaselog.log.checkpoints import format_epochs, format_metadata, parse_epochs, parse_metadata
 from leaselog.log.epochs import LeaderEpochs
 from leaselog.log.index import OffsetIndex, TimeIndex
 from leaselog.log.layout import offset_of, segment_path
 from leaselog.log.retention import count_expired
-from leaselog.model import TopicPartition
+from leaselog.model import TopicId, TopicIdPartition, TopicPartition
 
 METADATA = b"version: 0\ntopic_id: sEbXysOWTXGlAkQSfJRk1w"
 
@@ -43,11 +44,21 @@ def test_damaged_metadata_is_a_value_error(damaged: bytes) -> None:
 
 def test_checkpoints_are_kafkas() -> None:
     offsets = {TopicPartition("t1", 1): 6760, TopicPartition("t1", 0): 7}
-    assert format_offsets(offsets) == b"0\n2\nt1 1 6760\nt1 0 7\n"
     assert parse_offsets(b"0\n2\nt1 1 6760\nt1 0 7\n") == offsets
     assert parse_offsets(b"0\n0\n") == {}
     assert format_epochs([(0, 0), (3, 12)]) == b"0\n2\n0 0\n3 12\n"
     assert parse_epochs(b"0\n2\n0 0\n3 12\n") == [(0, 0), (3, 12)]
+
+
+def test_checkpoints_of_our_own_go_by_topic_id() -> None:
+    topic_id = TopicId(UUID("b046d7ca-c396-4d71-a502-44127c9464d7"))
+    offsets = {TopicIdPartition(topic_id, 1): 6760, TopicIdPartition(topic_id, 0): 7}
+    text = b"0\n2\nsEbXysOWTXGlAkQSfJRk1w 1 6760\nsEbXysOWTXGlAkQSfJRk1w 0 7\n"
+    assert format_offsets_by_id(offsets) == text
+    assert parse_offsets_by_id(text) == offsets
+    for damaged in (b"0\n1\nt1 1 6760\n", b"0\n1\n\xff 1 2\n", text[:-4]):
+        with pytest.raises(ValueError):
+            parse_offsets_by_id(damaged)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.log_store import LogStore
 from leaselog.broker.partition import Partition
 from leaselog.log import Appended
-from leaselog.model import TopicId, TopicPartition
+from leaselog.model import TopicId, TopicIdPartition
 from leaselog.testing.disk import SimDisk
 from leaselog.wire.records import Record, build_batch
 
@@ -65,7 +65,7 @@ def test_upkeep_survives_a_full_disk_and_is_done_when_there_is_room(complaints: 
         scene.disk.capacity_bytes = None
         await scene.logs.do_upkeep(with_retention=True)
         assert len(complaints) == 1
-        assert scene.logs.directory.recovery_points() == {TopicPartition("t", 0): 0}
+        assert scene.logs.directory.recovery_points() == {TopicIdPartition(TOPIC, 0): 0}
 
     asyncio.run(story())
 

@@ -254,6 +254,6 @@ def test_housekeeping_cuts_the_logs_and_writes_down_where_they_start() -> None:
             partition = box.broker.logs.partition(SHARE_STATE_TOPIC, 0)
             assert partition is not None
             assert partition.log.start_offset == 2
-            assert box.broker.logs.directory.start_offsets()[partition.name] == 2
+            assert box.broker.logs.directory.start_offsets()[partition.key] == 2
 
     run(story())

@@ -192,6 +192,7 @@ class Cluster:
         self._broker.logs.remove_strays([CLUSTER_METADATA_TOPIC, *self._shard.topics])
         for topic in self.topics():
             await self._open(topic)
+        self._broker.logs.adopt()
 
     def close(self) -> None:
         # A change whose client has gone may be under way still. Every commit is safe on its own and the log is
@@ -334,6 +335,10 @@ class Cluster:
             return [refused if isinstance(d, Decision) else d for d in decisions]
         for decision in made:
             self._take_away(decision.reply)
+        try:
+            self._broker.logs.purge()
+        except OSError as error:
+            log.error("checkpoints still speak of deleted topics", failure=error)
         return [d.reply if isinstance(d, Decision) else d for d in decisions]
 
     def _take_away(self, topic: Topic) -> None:

@@ -1,10 +1,13 @@
-"""The data directory as a whole: its lock, its clean-shutdown marker and its checkpoints. Kafka's file names.
+"""The data directory as a whole: its lock, its clean-shutdown marker and its checkpoints.
 
-.lock                              held while a broker uses the directory
-.kafka_cleanshutdown               there while no broker runs and the last one stopped in good order
-recovery-point-offset-checkpoint   per partition, up to where everything is on disk
-log-start-offset-checkpoint        per partition, the first offset that DeleteRecords or retention left
-cleaner-offset-checkpoint          per compacted partition, up to where it has been cleaned
+.lock                                    held while a broker uses the directory
+.kafka_cleanshutdown                     there while no broker runs and the last one stopped in good order
+recovery-point-offset-checkpoint-by-id   per partition, up to where everything is on disk
+log-start-offset-checkpoint-by-id        per partition, the first offset that DeleteRecords or retention left
+cleaner-offset-checkpoint-by-id          per compacted partition, up to where it has been cleaned
+
+Partitions go by their topic's id: a topic that is made again under its name has nothing of the one before (ADR 0020).
+Kafka's own files, without `-by-id`, go by names; those that earlier versions left are read once and removed.
 """
 
 from __future__ import annotations
@@ -12,19 +15,25 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 from uuid import UUID, uuid4
 
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.log import Files, format_offsets, parse_offsets, read_whole
-from leaselog.model import TopicPartition
+from leaselog.log import Files, format_offsets_by_id, parse_offsets, parse_offsets_by_id, read_whole
+from leaselog.model import TopicIdPartition, TopicPartition
 
 __all__ = ["DataDirectory", "DataDirectoryLock", "LockedByAnother"]
 
-RECOVERY_POINTS = "recovery-point-offset-checkpoint"
-START_OFFSETS = "log-start-offset-checkpoint"
-CLEANER_OFFSETS = "cleaner-offset-checkpoint"
+RECOVERY_POINTS = "recovery-point-offset-checkpoint-by-id"
+START_OFFSETS = "log-start-offset-checkpoint-by-id"
+CLEANER_OFFSETS = "cleaner-offset-checkpoint-by-id"
+#: what earlier versions wrote instead
+STARTS_BY_NAME = "log-start-offset-checkpoint"
+BY_NAME = ("recovery-point-offset-checkpoint", STARTS_BY_NAME, "cleaner-offset-checkpoint")
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
+
+K = TypeVar("K")
 
 log = StructuredLog("data-dir")
 
@@ -70,23 +79,37 @@ class DataDirectory:
     def leave_clean_marker(self) -> None:
         self._replace(CLEAN_SHUTDOWN, b'{"version":0,"brokerEpoch":-1}')
 
-    def recovery_points(self) -> dict[TopicPartition, int]:
-        return self._offsets(RECOVERY_POINTS)
+    def recovery_points(self) -> dict[TopicIdPartition, int]:
+        return self._read(RECOVERY_POINTS, parse_offsets_by_id)
 
-    def start_offsets(self) -> dict[TopicPartition, int]:
-        return self._offsets(START_OFFSETS)
+    def start_offsets(self) -> dict[TopicIdPartition, int]:
+        return self._read(START_OFFSETS, parse_offsets_by_id)
 
-    def cleaner_offsets(self) -> dict[TopicPartition, int]:
-        return self._offsets(CLEANER_OFFSETS)
+    def cleaner_offsets(self) -> dict[TopicIdPartition, int]:
+        return self._read(CLEANER_OFFSETS, parse_offsets_by_id)
 
-    def keep_recovery_points(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._replace(RECOVERY_POINTS, format_offsets(offsets))
+    def start_offsets_by_name(self) -> dict[TopicPartition, int]:
+        """What an earlier version left, until ``forget_names``; each may be that of a topic which is gone."""
+        if self.files.exists(f"{self.path}/{START_OFFSETS}"):
+            return {}
+        return self._read(STARTS_BY_NAME, parse_offsets)
 
-    def keep_start_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._replace(START_OFFSETS, format_offsets(offsets))
+    def forget_names(self) -> None:
+        """What earlier versions left is not needed any more."""
+        left = [name for name in BY_NAME if self.files.exists(f"{self.path}/{name}")]
+        for name in left:
+            self.files.remove(f"{self.path}/{name}")
+        if left:
+            self.files.sync_directory(self.path)
 
-    def keep_cleaner_offsets(self, offsets: Mapping[TopicPartition, int]) -> None:
-        self._replace(CLEANER_OFFSETS, format_offsets(offsets))
+    def keep_recovery_points(self, offsets: Mapping[TopicIdPartition, int]) -> None:
+        self._replace(RECOVERY_POINTS, format_offsets_by_id(offsets))
+
+    def keep_start_offsets(self, offsets: Mapping[TopicIdPartition, int]) -> None:
+        self._replace(START_OFFSETS, format_offsets_by_id(offsets))
+
+    def keep_cleaner_offsets(self, offsets: Mapping[TopicIdPartition, int]) -> None:
+        self._replace(CLEANER_OFFSETS, format_offsets_by_id(offsets))
 
     def _replace(self, name: str, data: bytes) -> None:
         """The whole of the new or the whole of the old is there after a crash at any moment."""
@@ -101,13 +124,13 @@ class DataDirectory:
         self.files.rename(temporary, f"{self.path}/{name}")
         self.files.sync_directory(self.path)
 
-    def _offsets(self, name: str) -> dict[TopicPartition, int]:
+    def _read(self, name: str, parse: Callable[[bytes], dict[K, int]]) -> dict[K, int]:
         path = f"{self.path}/{name}"
         if not self.files.exists(path):
             return {}
         try:
-            return parse_offsets(read_whole(self.files, path))
+            return parse(read_whole(self.files, path))
         except ValueError as wrong:
-            # Everything in a checkpoint can be found out again from the logs; it only saves the work.
+            # The logs tell all of it again, but for records that were deleted on request and are still there.
             log.warning("checkpoint is not readable, going on without it", path=path, why=wrong)
             return {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from leaselog.broker.config import TopicConfig
 from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.flusher import Flusher
+from leaselog.broker.log_checkpoints import LogCheckpoints
 from leaselog.broker.partition import Partition
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import (
@@ -25,7 +26,7 @@ from leaselog.log import (
     parse_directory_name,
     remove_tree,
 )
-from leaselog.model import TopicId, TopicPartition
+from leaselog.model import TopicId, TopicIdPartition, TopicPartition
 from leaselog.wire.errors import DecodeError
 
 __all__ = ["LogStore", "TopicLogs"]
@@ -68,9 +69,9 @@ class LogStore:
         self._retired: list[DeleteWork] = []
         self._open_segments = OpenSegments()
         self._clean = False
-        self._recovery_points: Mapping[TopicPartition, int] = {}
-        self._start_offsets: Mapping[TopicPartition, int] = {}
-        self._cleaner_offsets: Mapping[TopicPartition, int] = {}
+        self._checkpoints = LogCheckpoints(directory)
+        #: partitions that are deleted, of which the checkpoints may still say something
+        self._gone: set[TopicIdPartition] = set()
 
     # -- what there is --------------------------------------------------------------------------------------
 
@@ -90,9 +91,7 @@ class LogStore:
     def begin(self) -> None:
         """Reads what the last broker left; partitions may be opened after this."""
         self._clean = self.directory.take_clean_marker()
-        self._recovery_points = self.directory.recovery_points()
-        self._start_offsets = self.directory.start_offsets()
-        self._cleaner_offsets = self.directory.cleaner_offsets()
+        self._checkpoints.read()
         if not self._clean and any(
             map(parse_directory_name, self.directory.files.names(self.directory.path))
         ):
@@ -131,6 +130,7 @@ class LogStore:
         if logs is None:
             return
         for partition in logs.partitions.values():
+            self._gone.add(partition.key)
             self._flusher.forget(partition)
             partition.deleted()
             partition.log.abandon()
@@ -151,17 +151,20 @@ class LogStore:
 
     def remove_strays(self, wanted: Iterable[str]) -> None:
         """Renames away directories of topics that the cluster no longer knows: deleted just before a crash."""
-        known = set(wanted)
+        known, has_strays = set(wanted), False
         for name in self.directory.files.names(self.directory.path):
             partition = parse_directory_name(name)
             if partition is not None and partition.topic not in known:
-                doomed = self._doomed_path(partition)
+                doomed, has_strays = self._doomed_path(partition), True
                 log.warning("removing a partition of an unknown topic", partition=partition)
                 self.directory.files.rename(f"{self.directory.path}/{name}", doomed)
                 self._doomed.append((self._now_ms(), doomed))
+        if has_strays:
+            # Else a power cut might bring one back under the name of a topic that was made since.
+            self.directory.files.sync_directory(self.directory.path)
 
     def _open(self, logs: TopicLogs, index: int, log_config: LogConfig) -> Partition:
-        name = TopicPartition(logs.name, index)
+        name, key = TopicPartition(logs.name, index), TopicIdPartition(logs.id, index)
         partition_log = PartitionLog.open(
             self.directory.files,
             self._path(name),
@@ -169,8 +172,8 @@ class LogStore:
             log_config,
             now_ms=self._now_ms(),
             clean=self._clean,
-            recovery_point=self._recovery_points.get(name, 0),
-            start_offset=self._start_offsets.get(name, 0),
+            recovery_point=self._checkpoints.recovery_point(key),
+            start_offset=self._checkpoints.start_offset(key),
             opened=self._open_segments,
         )
         if partition_log.cut_bytes:
@@ -180,7 +183,7 @@ class LogStore:
                 cut_bytes=partition_log.cut_bytes,
                 end=partition_log.end_offset,
             )
-        partition_log.cleaned_to = min(self._cleaner_offsets.get(name, 0), partition_log.end_offset)
+        self._checkpoints.tell(partition_log, name, key)
         return Partition(name, logs.id, partition_log, mark_dirty=self._flusher.mark_dirty, wake=self._wake)
 
     def _path(self, name: TopicPartition) -> str:
@@ -272,15 +275,29 @@ class LogStore:
 
     def checkpoint(self) -> None:
         """Writes down how far each log is safe and where it starts."""
-        self.directory.keep_recovery_points({p.name: p.log.durable_end for p in self.partitions()})
+        self._checkpoints.keep_recovery_points(self.partitions())
         self.checkpoint_starts()
 
     def checkpoint_starts(self) -> None:
         """Writes down where each log starts. Records deleted on request stay deleted from here on."""
-        starts = {p.name: p.log.start_offset for p in self.partitions() if p.log.start_offset}
-        self.directory.keep_start_offsets(starts)
+        self._checkpoints.keep_starts(self.partitions())
 
     def checkpoint_cleaned(self) -> None:
         """Writes down how far each compacted log is clean."""
-        cleaned = {p.name: p.log.cleaned_to for p in self.partitions() if p.log.cleaned_to}
-        self.directory.keep_cleaner_offsets(cleaned)
+        self._checkpoints.keep_cleaned(self.partitions())
+
+    def adopt(self) -> None:
+        """All topics are open: what an earlier version kept by their names is kept by their ids from now on."""
+        try:
+            self._checkpoints.adopt(self.partitions())
+        except OSError as failure:
+            log.error("checkpoints of an earlier version remain, to be read again", why=failure)
+
+    def purge(self) -> None:
+        """Lets the checkpoints forget partitions that were deleted. After an ``OSError`` it is to be tried again."""
+        gone, self._gone = self._gone, set()
+        try:
+            self._checkpoints.purge(gone)
+        except OSError:
+            self._gone |= gone
+            raise

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import Appended, AppendRefused, Durability, Origin, PartitionLog
-from leaselog.model import ErrorCode, TopicId, TopicPartition
+from leaselog.model import ErrorCode, TopicId, TopicIdPartition, TopicPartition
 
 __all__ = ["Partition"]
 
@@ -36,6 +36,8 @@ class Partition:
     ) -> None:
         self.name = name
         self.topic_id = topic_id
+        #: what is kept of it for longer than a process lives goes by this
+        self.key = TopicIdPartition(topic_id, name.partition)
         self.log = log
         #: one broker leads every partition since it was made
         self.leader_epoch = 0

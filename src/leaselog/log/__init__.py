@@ -5,7 +5,7 @@ Knows nothing of requests, groups or time: the caller says what time it is, and 
 """
 
 from leaselog.log._intake import AppendRefused, Origin, RecordError
-from leaselog.log.checkpoints import format_offsets, parse_offsets
+from leaselog.log.checkpoints import format_offsets_by_id, parse_offsets, parse_offsets_by_id
 from leaselog.log.cleaner import CleaningJob
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import Buffer, File, Files, OsFiles, read_whole, remove_tree, replace_whole
@@ -47,10 +47,11 @@ __all__ = [
     "UnusableLog",
     "deleted_directory_name",
     "directory_name",
-    "format_offsets",
+    "format_offsets_by_id",
     "is_deleted_directory",
     "parse_directory_name",
     "parse_offsets",
+    "parse_offsets_by_id",
     "read_whole",
     "remove_tree",
     "replace_whole",

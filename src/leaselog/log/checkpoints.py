@@ -4,7 +4,11 @@
     *-offset-checkpoint (in the data dir)      version, count, then "topic partition offset" lines
     partition.metadata                         "version: 0" and "topic_id: <base64>"
 
-A file that does not read as such raises ``ValueError``: all of them can be made again from the log.
+and one in a format of our own:
+
+    *-offset-checkpoint-by-id (in the data dir)  version, count, then "topic_id partition offset" lines
+
+A file that does not read as such raises ``ValueError``.
 """
 
 from __future__ import annotations
@@ -14,15 +18,16 @@ from itertools import pairwise
 from uuid import UUID
 
 from leaselog.log.layout import topic_id_from_text, topic_id_to_text
-from leaselog.model import TopicId, TopicPartition
+from leaselog.model import TopicId, TopicIdPartition, TopicPartition
 
 __all__ = [
     "format_epochs",
     "format_metadata",
-    "format_offsets",
+    "format_offsets_by_id",
     "parse_epochs",
     "parse_metadata",
     "parse_offsets",
+    "parse_offsets_by_id",
 ]
 
 
@@ -37,15 +42,25 @@ def parse_epochs(data: bytes) -> list[tuple[int, int]]:
     return epochs
 
 
-def format_offsets(offsets: Mapping[TopicPartition, int]) -> bytes:
+def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
+    """Of Kafka's files, which know topics by name only: written by earlier versions, and read once."""
+    lines = _parse(data, fields=3)
+    return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in lines}
+
+
+def format_offsets_by_id(offsets: Mapping[TopicIdPartition, int]) -> bytes:
     return _format(
-        f"{partition.topic} {partition.partition} {offset}" for partition, offset in offsets.items()
+        f"{topic_id_to_text(topic_id)} {partition} {offset}"
+        for (topic_id, partition), offset in offsets.items()
     )
 
 
-def parse_offsets(data: bytes) -> dict[TopicPartition, int]:
+def parse_offsets_by_id(data: bytes) -> dict[TopicIdPartition, int]:
     lines = _parse(data, fields=3)
-    return {TopicPartition(topic, int(partition)): int(offset) for topic, partition, offset in lines}
+    return {
+        TopicIdPartition(topic_id_from_text(topic_id), int(partition)): int(offset)
+        for topic_id, partition, offset in lines
+    }
 
 
 def format_metadata(topic_id: UUID) -> bytes:

@@ -1,7 +1,16 @@
 """The vocabulary every room shares: ids, spans, record states, error codes. Pure, and knows no other room."""
 
 from leaselog.model.errors import BrokenInvariant, ErrorCode, Refused
-from leaselog.model.ids import ZERO_UUID, GroupId, MemberId, NodeId, ProducerId, TopicId, TopicPartition
+from leaselog.model.ids import (
+    ZERO_UUID,
+    GroupId,
+    MemberId,
+    NodeId,
+    ProducerId,
+    TopicId,
+    TopicIdPartition,
+    TopicPartition,
+)
 from leaselog.model.record_state import RecordState
 from leaselog.model.span import Span
 
@@ -16,6 +25,7 @@ __all__ = [
     "Refused",
     "Span",
     "TopicId",
+    "TopicIdPartition",
     "TopicPartition",
     "ZERO_UUID",
 ]

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple, NewType
 from uuid import UUID
 
-__all__ = ["ZERO_UUID", "GroupId", "MemberId", "NodeId", "ProducerId", "TopicId", "TopicPartition"]
+__all__ = [
+    "ZERO_UUID",
+    "GroupId",
+    "MemberId",
+    "NodeId",
+    "ProducerId",
+    "TopicId",
+    "TopicIdPartition",
+    "TopicPartition",
+]
 
 TopicId = NewType("TopicId", UUID)
 GroupId = NewType("GroupId", str)
@@ -22,3 +31,10 @@ class TopicPartition(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic}-{self.partition}"
+
+
+class TopicIdPartition(NamedTuple):
+    """A partition for ever: a topic that is made again under its name is another one."""
+
+    topic_id: TopicId
+    partition: int

@@ -13,7 +13,7 @@ from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.client import ConfigError as ClientConfigError
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.topology import parse_bootstrap
-from leaselog.log.checkpoints import parse_epochs, parse_metadata, parse_offsets
+from leaselog.log.checkpoints import parse_epochs, parse_metadata, parse_offsets, parse_offsets_by_id
 
 __all__ = ["texts"]
 
@@ -22,7 +22,7 @@ def texts(data: bytes) -> None:
     """What people write: properties, addresses, command lines; and the text files beside the log."""
     if not data:
         raise Unwanted
-    for parse in (parse_epochs, parse_metadata, parse_offsets):
+    for parse in (parse_epochs, parse_metadata, parse_offsets, parse_offsets_by_id):
         with suppress(ValueError):
             parse(data[1:])
     try:
