@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from types import SimpleNamespace
 from typing import Any
@@ -246,12 +247,55 @@ def test_another_protocol_is_called_by_its_name(
 
 
 def test_refusals_of_one_host_are_told_once_in_ten_seconds_and_counted() -> None:
-    broker: Any = SimpleNamespace(metrics=Metrics(), turns=None, config=BrokerConfig.from_properties(""))
-    server, clock = Server(broker), [0.0]
+    server, clock = a_server(), [0.0]
     server.now = lambda: clock[0]  # type: ignore[method-assign]
     assert [server.untold_refusals(host) for host in ("a", "a", "a", "b")] == [0, None, None, 0]
     clock[0] = 10.0
     assert server.untold_refusals("a") == 2
+
+
+def a_server(**settings: str) -> Server:
+    originals = {key.replace("_", "."): value for key, value in settings.items()}
+    broker: Any = SimpleNamespace(
+        metrics=Metrics(), turns=Turns(lambda: 0.0), config=BrokerConfig.from_originals(originals)
+    )
+    return Server(broker)
+
+
+def idle(server: Server, monkeypatch: pytest.MonkeyPatch) -> tuple[Transport, list[float]]:
+    """What becomes of a connection that has never moved, and the pauses between three looks at it."""
+    transport, pauses = Transport(), list[float]()
+    server.now = lambda: 1e9  # type: ignore[method-assign]
+    still = Connection(server)
+    still.connection_made(transport)  # type: ignore[arg-type]
+    still._last_progress = 0.0
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise asyncio.CancelledError
+
+    with monkeypatch.context() as patched, contextlib.suppress(asyncio.CancelledError):
+        patched.setattr(asyncio, "sleep", sleep)
+        run(server.close_idle)
+    return transport, pauses
+
+
+def test_without_a_bound_on_idleness_nobody_is_closed_and_nobody_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    transport, pauses = idle(a_server(connections_max_idle_ms="-1"), monkeypatch)
+    assert not transport.is_aborted
+    assert pauses == []
+
+
+@pytest.mark.parametrize("bound_ms", ["0", "60000"])
+def test_an_idle_connection_is_closed_and_looking_for_it_never_spins(
+    monkeypatch: pytest.MonkeyPatch, bound_ms: str
+) -> None:
+    transport, pauses = idle(a_server(connections_max_idle_ms=bound_ms), monkeypatch)
+    assert transport.is_aborted
+    assert min(pauses) >= 0.1
 
 
 def test_a_handler_that_breaks_closes_its_connection_and_is_logged(

@@ -22,6 +22,7 @@ RECEIVE_BUFFER_BYTES = 256 * 1024
 #: Kafka's default of 50 makes a crowd of clients wait for the kernel to try again, a second each, and saves nothing
 MIN_BACKLOG = 1024
 IDLE_SWEEP_S = 5.0
+SHORTEST_SWEEP_S = 0.1
 #: a client that is refused tries again at once, and so do its neighbours: one line for a host in so long
 REFUSAL_PAUSE_S = 10.0
 MAX_REFUSED_HOSTS = 1024
@@ -120,11 +121,15 @@ class Server:
 
     async def close_idle(self) -> None:
         """Closes connections on which nothing has moved for `connections.max.idle.ms`, until cancelled."""
+        if self._idle_s < 0:
+            return  # as with Apache Kafka: they may be idle for ever
         while True:
-            await asyncio.sleep(min(IDLE_SWEEP_S, self._idle_s))
+            await asyncio.sleep(min(IDLE_SWEEP_S, max(self._idle_s, SHORTEST_SWEEP_S)))
             oldest = self.now() - self._idle_s
             for connection in list(self._connections):
-                if not connection.has_moved_since(oldest):
+                if self.turns.is_spent():
+                    await self.turns.step_back()
+                if connection in self._connections and not connection.has_moved_since(oldest):
                     log.info(
                         "closing idle connection", client=connection.client.host, port=connection.client.port
                     )

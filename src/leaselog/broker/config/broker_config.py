@@ -64,7 +64,7 @@ class BrokerConfig(View):
     # Connections and requests.
     max_connections = Int("Connections at once; one more is closed.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
-    connections_max_idle_ms = Int("An idle connection is closed after this long.")
+    connections_max_idle_ms = Int("An idle connection is closed after this long; negative: never.")
     quota_window_num = Int("The samples that a client's byte rate is measured over.")
     quota_window_size_seconds = Int("The length of such a sample.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
