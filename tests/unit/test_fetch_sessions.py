@@ -92,15 +92,16 @@ def test_without_slots_nobody_gets_a_session() -> None:
 
 def test_a_partition_that_was_served_goes_behind_the_others() -> None:
     session = opened(sessions())
-    session.follow([followed(index=0), followed(index=1), followed(index=2)])
+    for index in range(3):
+        session.follow(followed(index=index))
     session.served(("t", 0))
     assert [index for _, index in session.partitions] == [1, 2, 0]
 
 
 def test_following_again_updates_in_place_and_forgetting_removes() -> None:
     session = opened(sessions())
-    session.follow([followed(index=0), followed(index=1)])
-    session.follow([followed(index=0, offset=5)])
+    for asked in (followed(index=0), followed(index=1), followed(index=0, offset=5)):
+        session.follow(asked)
     session.forget([("t", 1)])
     assert [p.fetch_offset for p in session.partitions.values()] == [5]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Awaitable, Generator
 from typing import Any
 
 import pytest
@@ -63,6 +63,26 @@ def test_coroutines_that_step_back_go_on_in_turn() -> None:
     assert sorted(log) == sorted("abc" * 4)
     ahead = [max(map(log[:place].count, "abc")) - min(map(log[:place].count, "abc")) for place in range(13)]
     assert max(ahead) <= 3, "what fits into a budget, and one more"
+
+
+def test_steps_are_taken_at_once_as_far_as_the_turn_reaches_and_the_rest_of_them_later() -> None:
+    async def story() -> None:
+        work = Work()
+
+        def steps(count: int) -> Generator[None, None, str]:
+            for _ in range(count):
+                work.take(0.4 * BUDGET_S)
+                yield
+            return "done"
+
+        work.turns.begin()
+        assert work.turns.start(steps(2)) == "done"
+        rest = work.turns.start(steps(5))
+        assert isinstance(rest, Awaitable)
+        assert work.now_s == pytest.approx(100.0 + 3 * 0.4 * BUDGET_S)
+        assert await rest == "done"
+
+    run(story())
 
 
 def test_queued_work_goes_on_within_one_budget_a_turn_and_at_least_one_piece_does() -> None:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
+from itertools import pairwise
 from typing import TypeVar
 
-from leaselog.broker.waiting_room import FOR_ALL, TIME_IS_UP, WaitingRoom, Waking
+import pytest
+
+from leaselog.broker import waiting_room
+from leaselog.broker.waiting_room import FOR_ALL, LEAVE_STEP, TIME_IS_UP, WaitingRoom, Waking
 
 T = TypeVar("T")
 LONG_S = 3600.0
@@ -142,5 +146,86 @@ def test_a_follower_is_woken_in_turn_when_all_are_woken_that_it_follows() -> Non
         assert await woken(waiting) == [True, False, True]
         room.wake_all()
         assert room._followers == {}
+
+    run(story())
+
+
+def test_a_watch_is_told_which_of_its_keys_were_woken_and_stays() -> None:
+    async def story() -> None:
+        room = WaitingRoom()
+        with room.watch(LONG_S) as watch:
+            for key in "abc":
+                room.park(watch, key)
+            room.wake("c")
+            room.wake("a")
+            room.wake("c")
+            assert await watch.wait() == ("c", "a")
+            waiting = asyncio.ensure_future(watch.wait())
+            await asyncio.sleep(0)
+            assert not waiting.done()
+            room.wake("b")
+            assert await waiting == ("b",)
+            assert len(room) == 1
+        assert (len(room), room._watches, room._watched) == (0, {}, 0)
+
+    run(story())
+
+
+def test_a_watch_ends_with_its_time() -> None:
+    async def story() -> tuple[object, ...]:
+        room = WaitingRoom()
+        with room.watch(0.0) as watch:
+            room.park(watch, "a")
+            return await watch.wait()
+
+    assert run(story()) == ()
+
+
+def test_a_watch_that_is_given_up_leaves_no_trace() -> None:
+    async def story() -> None:
+        room = WaitingRoom()
+
+        async def fetch() -> None:
+            with room.watch(LONG_S) as watch:
+                room.park(watch, "a")
+                await watch.wait()
+
+        waiting = asyncio.ensure_future(fetch())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert (len(room), room._watches, room._watched) == (0, {}, 0)
+
+    run(story())
+
+
+def test_a_watch_with_many_keys_leaves_them_over_several_turns() -> None:
+    async def story() -> None:
+        room = WaitingRoom()
+        for _ in range(2):
+            with room.watch(LONG_S) as watch:
+                for key in range(2 * LEAVE_STEP):
+                    room.park(watch, key)
+        assert len(room) == 0
+        left = [room._watched]
+        while room._watched:
+            await asyncio.sleep(0)
+            left.append(room._watched)
+        assert left == sorted(left, reverse=True)
+        assert all(before - after <= LEAVE_STEP for before, after in pairwise(left))
+        assert room._watches == {}
+
+    run(story())
+
+
+def test_there_is_room_for_so_many_watched_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def story() -> None:
+        monkeypatch.setattr(waiting_room, "MAX_WATCHED", 3)
+        room = WaitingRoom()
+        with room.watch(LONG_S) as watch:
+            room.park(watch, "a")
+            assert room.has_room(2)
+            assert not room.has_room(3)
+        assert room.has_room(3)
 
     run(story())

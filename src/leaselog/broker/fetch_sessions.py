@@ -92,13 +92,12 @@ class FetchSession:
     def is_incremental(self) -> bool:
         return self.id != 0
 
-    def follow(self, asked: Iterable[FollowedPartition]) -> None:
-        for partition in asked:
-            known = self.partitions.get((partition.topic, partition.index))
-            if known is None:
-                self.partitions[partition.topic, partition.index] = partition
-            else:
-                known.ask(partition)
+    def follow(self, asked: FollowedPartition) -> None:
+        known = self.partitions.get((asked.topic, asked.index))
+        if known is None:
+            self.partitions[asked.topic, asked.index] = asked
+        else:
+            known.ask(asked)
 
     def forget(self, keys: Iterable[PartitionKey]) -> None:
         for key in keys:

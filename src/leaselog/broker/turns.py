@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Awaitable, Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 from leaselog.broker.plain_histogram import PlainHistogram
@@ -72,6 +72,17 @@ class Turns:
         self._schedule()
         await turn
         self._spent_s = self.clock() + BUDGET_S
+
+    def start(self, steps: Generator[object, None, T]) -> T | Awaitable[T]:
+        """Takes steps until the turn is spent: what the generator returns, or who takes the rest of them."""
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                told: T = end.value
+                return told
+            if self.is_spent():
+                return self.walk(steps)
 
     async def walk(self, steps: Generator[object, None, T]) -> T:
         """Takes all the steps, as many in a turn as fit; what the generator returns."""

@@ -1,8 +1,13 @@
 """Where requests wait for something to happen: long polls, parked under the keys that may wake them.
 
 One future a waiting request, one timer, no task of its own. Whoever makes something happen calls `wake(key)`;
-every request parked under the key then looks again and, if it is not satisfied, comes back. Nothing is bounded
-here because the number of connections is: each can wait for one request only.
+every request parked under the key then looks again and, if it is not satisfied, comes back.
+
+A request with many keys does not come and go for each waking: a `Watch` stays parked until the request is answered, and
+says which of its keys were woken. So a waking costs as much as what it woke, however many keys there are beside it.
+
+Bound: `MAX_WATCHED` keys of all watches together; at the bound `has_room` says so, and a request does without waiting.
+Who waits once waits under few keys, and the number of connections bounds how many do.
 
 Where the first who looks takes all there is, waking everybody is in vain for all but one: `wake_first(key)` wakes
 whoever has waited longest. Who was woken so must `pass_on` after its look what is left, or nobody would look at it; for
@@ -15,10 +20,12 @@ anything did.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Iterable
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import NewType
 
-__all__ = ["FOR_ALL", "TIME_IS_UP", "WaitingRoom", "Waking"]
+__all__ = ["FOR_ALL", "TIME_IS_UP", "WaitingRoom", "Waking", "Watch"]
 
 #: what ended a wait: it is for those who had parked before, and goes no further
 Waking = NewType("Waking", int)
@@ -28,12 +35,59 @@ TIME_IS_UP = Waking(-1)
 #: everybody was woken: there is nobody to pass it on to, as parked requests are numbered from 1
 FOR_ALL = Waking(0)
 
+#: of all watches, half a kilobyte each with what a fetch knows of the partition
+MAX_WATCHED = 100_000
+#: keys that a watch leaves before others get their turn
+LEAVE_STEP = 1_000
+
+
+class Watch:
+    """A request that stays parked under its keys, and is told which of them were woken. Made by `WaitingRoom.watch`."""
+
+    __slots__ = ("_happened", "_is_time_up", "_told", "keys")
+
+    def __init__(self) -> None:
+        self.keys: list[Hashable] = []
+        #: what was woken since it was last asked for, in that order and once each
+        self._happened: dict[Hashable, None] = {}
+        self._is_time_up = False
+        self._told: asyncio.Future[None] | None = None
+
+    async def wait(self) -> tuple[Hashable, ...]:
+        """The keys that were woken since the last call, as soon as there is one. None of them: the time is up."""
+        if not self._happened and not self._is_time_up:
+            self._told = asyncio.get_running_loop().create_future()
+            try:
+                await self._told
+            finally:
+                self._told = None
+        happened = tuple(self._happened)
+        self._happened.clear()
+        return happened
+
+    def woken(self, key: Hashable) -> None:
+        self._happened[key] = None
+        self._tell()
+
+    def time_is_up(self) -> None:
+        self._is_time_up = True
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._told is not None and not self._told.done():
+            self._told.set_result(None)
+
 
 class WaitingRoom:
     def __init__(self) -> None:
         #: every waiting future stands under all of its keys, and under no other, with the number it parked as; who
         #: came first is woken first
         self._parked: dict[Hashable, dict[asyncio.Future[Waking], int]] = {}
+        #: every watch stands under all of its keys until it has left
+        self._watches: dict[Hashable, dict[Watch, None]] = {}
+        #: what watches that are over still stand under
+        self._leaving: deque[tuple[Watch, Iterator[Hashable]]] = deque()
+        self._watched = 0
         self._count = 0
         self._last_number = 0
         #: who has waited longest under the others is woken with everybody under the one
@@ -77,8 +131,52 @@ class WaitingRoom:
             if not waiting:
                 del self._parked[key]
 
+    def has_room(self, key_count: int) -> bool:
+        """Whether one more watch may have so many keys."""
+        return self._watched + key_count <= MAX_WATCHED
+
+    @contextmanager
+    def watch(self, timeout_s: float) -> Iterator[Watch]:
+        """Parks under the keys that are given to `park`, until the end of the ``with``."""
+        watch = Watch()
+        self._count += 1
+        timer = asyncio.get_running_loop().call_later(timeout_s, watch.time_is_up)
+        try:
+            yield watch
+        finally:
+            timer.cancel()
+            self._count -= 1
+            self._leaving.append((watch, iter(watch.keys)))
+            if len(self._leaving) == 1:
+                self._leave_some()
+
+    def park(self, watch: Watch, key: Hashable) -> None:
+        """The watch is told whenever ``key`` is woken from now on."""
+        watch.keys.append(key)
+        self._watches.setdefault(key, {})[watch] = None
+        self._watched += 1
+
+    def _leave_some(self) -> None:
+        """Takes what is over out, so many keys a turn of the loop."""
+        for _ in range(LEAVE_STEP):
+            watch, keys = self._leaving[0]
+            for key in keys:
+                self._watched -= 1
+                watches = self._watches.get(key, {})
+                watches.pop(watch, None)
+                if not watches:
+                    self._watches.pop(key, None)
+                break
+            else:
+                self._leaving.popleft()
+                if not self._leaving:
+                    return
+        asyncio.get_running_loop().call_soon(self._leave_some)
+
     def wake(self, key: Hashable) -> None:
         self.wake_count += 1
+        for watch in self._watches.get(key, ()):
+            watch.woken(key)
         for woken in self._parked.get(key, ()):
             _settle(woken, FOR_ALL)
         for follower in self._followers.get(key, ()):
@@ -110,7 +208,7 @@ class WaitingRoom:
 
     def wake_all(self) -> None:
         """Sends everybody home, as if each had been woken: the broker is stopping."""
-        for key in tuple(self._parked):
+        for key in (*self._parked, *self._watches):
             self.wake(key)
 
 

@@ -11,9 +11,11 @@ import pytest
 from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker import server as server_module
+from leaselog.broker import waiting_room
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import NewTopic
 from leaselog.broker.metrics_text import registry_of
+from leaselog.log import PartitionLog
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.fetch import (
     FetchPartition,
@@ -167,6 +169,72 @@ def test_without_enough_records_the_answer_waits_for_more() -> None:
             assert not waiting.done()
             await box.append("t", T, partition=2)
             assert [spans(p) for p in await waiting] == [[(0, 2)], [(0, 1)]]
+
+    run(story())
+
+
+def test_a_waking_looks_at_the_partition_that_was_woken_and_at_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            await a_topic(box, partitions=200)
+            waiting = asyncio.ensure_future(
+                fetch(box, *map(part, range(200)), max_wait_ms=LONG_MS, min_bytes=250)
+            )
+            while not len(box.broker.waiting_room):
+                await turns()
+            await turns(2000)  # all of it is parked
+            looked: list[str] = []
+            locate = PartitionLog.locate
+
+            def noted(log: PartitionLog, *args: Any, **more: Any) -> Any:
+                looked.append(log.directory.rpartition("-")[2])
+                return locate(log, *args, **more)
+
+            monkeypatch.setattr(PartitionLog, "locate", noted)
+            for index in (7, 150, 7):
+                await box.append("t", T, partition=index)
+                await turns()
+            assert not waiting.done()
+            assert set(looked) == {"7", "150"}
+            assert len(looked) <= 9
+            await box.append("t", T, partition=3)
+            found = {p.partition_index: spans(p) for p in await waiting if p.records}
+            assert found == {3: [(0, 1)], 7: [(0, 1), (1, 2)], 150: [(0, 1)]}
+
+    run(story())
+
+
+def test_records_that_are_deleted_while_a_fetch_waits_for_more_are_not_answered() -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            await three_batches(box)
+            waiting = asyncio.ensure_future(fetch(box, part(0), part(2), max_wait_ms=LONG_MS, min_bytes=350))
+            await turns()
+            log = box.broker.logs.partition("t", 0)
+            assert log is not None
+            log.log.delete_records(9)
+            assert not waiting.done()
+            await box.append("t", *[T] * 40, partition=2)
+            gone, found = await waiting
+            assert gone.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+            assert spans(found) == [(0, 40)]
+
+    run(story())
+
+
+def test_when_too_much_is_waited_for_a_fetch_is_answered_and_its_client_pauses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            await three_batches(box)
+            monkeypatch.setattr(waiting_room, "MAX_WATCHED", 1)
+            request = asked(box, part(0, 9), part(2), max_wait_ms=LONG_MS, min_bytes=1)
+            response = await box.ask(request, FetchResponse, 12)
+            assert response.throttle_time_ms == LONG_MS
+            assert [spans(p) for p in flat(response)] == [[], []]
 
     run(story())
 
