@@ -10,7 +10,7 @@ MINUTES ?= 10
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup demo demo-crash test check fast lint format types imports interop interop-kafka crash spark conformance conformance-fast seeds deep bench docs fuzz soak
+.PHONY: setup demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs fuzz soak
 
 setup: $(VENV)/.ready
 
@@ -28,11 +28,11 @@ demo: setup ## orders through a broker, a share group and Spark into Parquet, ea
 demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that nothing is missing
 	$(BIN)/leaselog demo
 
-test: check interop crash spark conformance-fast ## everything a change must pass
+test: check mutants interop crash spark conformance-fast ## everything a change must pass
 
 check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
-	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/soak tests/conformance -m "not crash and not deep" \
-		-n 2 --dist worksteal
+	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/soak tests/conformance -m "not crash and not deep and not mutant" \
+		--tier check -n 2 --dist worksteal
 
 fast: setup
 	$(PYTEST) tests/unit tests/arch
@@ -51,17 +51,23 @@ types: setup
 imports: setup
 	$(BIN)/lint-imports
 
+mutants: setup ## bugs that are put in on purpose: the simulation has to catch every one
+	$(PYTEST) tests/sim -m mutant --tier mutants -n 2
+
 interop: setup ## clients nobody here wrote against a real broker process
-	$(PYTEST) tests/interop -m "not deep and not alone" --timeout 300 -n $(WORKERS)
-	$(PYTEST) tests/interop -m "alone and not deep" --timeout 300
+	$(PYTEST) tests/interop -m "not deep and not alone" --tier interop --timeout 300 -n $(WORKERS)
+	$(PYTEST) tests/interop -m "alone and not deep" --tier interop-alone --timeout 300
 	tests/interop/on-kafka --quick $(BIN)/python
 
 interop-kafka: setup ## our client, admin, commands and Spark source on Apache Kafka, all of it: ten minutes on a small machine
 	tests/interop/on-kafka $(BIN)/python
 	tests/spark/check --on-kafka $(BIN)/python
 
+interop-kafka-4.4: setup ## dead letters beside those of Apache Kafka 4.4
+	tests/interop/on-kafka-4.4 $(BIN)/python
+
 crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
-	$(PYTEST) tests/crash -m "crash and not deep" --timeout 600 -n 2
+	$(PYTEST) tests/crash -m "crash and not deep" --tier crash --timeout 600 -n 2
 
 spark: setup ## the pipeline on a local Spark; needs Java 17
 	tests/spark/check $(BIN)/python
@@ -81,13 +87,15 @@ fuzz: setup ## bytes nobody would send, by coverage: make fuzz TARGET=requests S
 soak: setup ## fifty share consumers and a broker that is restarted: memory, descriptors, lag, and a verdict; MINUTES=10
 	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES)
 
-deep: check ## the long versions of everything; not for every change
-	$(PYTEST) tests -m "deep" --timeout 3600
-	$(BIN)/python tests/sim/seeds.py $(SEEDS)
-	tests/interop/on-kafka $(BIN)/python
-	tests/interop/on-kafka-4.4 $(BIN)/python
-	tests/spark/check --on-kafka $(BIN)/python
+deep-tests: setup
+	tests/spark/prepare $(BIN)/python
+	$(PYTEST) tests -m "deep" --tier deep --timeout 3600
+
+deep: check mutants deep-tests seeds interop-kafka interop-kafka-4.4 ## the long versions of everything; not for every change
 	tests/conformance/check --all
+
+floors: setup ## after tests have come or gone: how many each tier has, into tests/floors.tsv
+	PYTEST_ADDOPTS="--collect-only -qq --keep-floor" $(MAKE) check mutants interop interop-kafka interop-kafka-4.4 crash spark deep-tests
 
 bench: setup ## beside Apache Kafka: make bench BENCH="produce --rounds 5"; all of it takes hours, and Java 17 and Maven
 	$(BIN)/python -m compileall -q src # as an installed package is; an edit leaves the start to do it

@@ -1,9 +1,11 @@
-"""For all tests: a property is right or wrong, and no slower for the machine being busy."""
+"""For all tests: a property is right or wrong, and no slower for the machine being busy; a tier is counted."""
 
 import signal
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
+
+pytest_plugins = ("tiers",)
 
 settings.register_profile("leaselog", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("leaselog")

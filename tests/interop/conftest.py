@@ -28,10 +28,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_brokers] = []
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if "interop" in item.path.parts:
             item.add_marker(pytest.mark.interop)
+    other = "only_leaselog" if is_kafka() else "only_kafka"
+    of_the_other = [item for item in items if item.get_closest_marker(other) is not None]
+    if of_the_other:
+        config.hook.pytest_deselected(items=of_the_other)
+        items[:] = [item for item in items if item not in of_the_other]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -45,10 +45,11 @@ class Ended:
 def check_names(*, shared: bool) -> list[str]:
     """The checks of our Java program, from its source: pytest has to know them before Java runs.
 
-    Those of share groups, or all others: they want brokers with other settings.
+    Those of share groups, or all others: they want brokers with other settings. `Java.check_names` are those that
+    the program itself knows, and a test compares the two.
     """
     text = "".join(path.read_text() for path in sorted(SOURCES.glob("*Checks.java")))
-    names: list[str] = re.findall(r'^    (?:check|last)\("(\w+)"', text, re.MULTILINE)
+    names: list[str] = re.findall(r'\b(?:check|last)\s*\(\s*"(\w+)"', text)
     return [name for name in names if name.startswith("share_") == shared]
 
 
@@ -70,6 +71,11 @@ class Java:
             shutil.rmtree(classes, ignore_errors=True)
             command = ["javac", "-nowarn", "-d", str(classes), "-cp", f"{self.libs}/*", *map(str, sources)]
             subprocess.run(command, check=True, timeout=TIMEOUT_S)
+
+    def check_names(self) -> list[str]:
+        """All checks, of share groups and others, as the program registers them."""
+        self.compile()
+        return self.run("interop.Interop", "--list").lines()
 
     def report(self, address: str, checks: Sequence[str]) -> dict[str, tuple[bool, str]]:
         """Our checks against this broker, all in one JVM: the outcome of each, and what was wrong."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
+import confluent_kafka
 import pytest
 
 from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
@@ -14,7 +15,8 @@ from leaselog.admin import Admin, GroupState, GroupType, NewTopic, Resource, Res
 from leaselog.client import EARLIEST, LATEST, UnsupportedVersion, kafka_errors
 from leaselog.model import TopicPartition
 
-confluent_kafka = pytest.importorskip("confluent_kafka")
+pytestmark = pytest.mark.all_on_kafka
+
 GUIDE = CHECKOUT / "docs" / "guides" / "administration.md"
 
 

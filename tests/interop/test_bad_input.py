@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from leaselog.wire import codec
 from leaselog.wire.messages.api_versions import ApiVersionsRequest
 from leaselog.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
@@ -29,7 +29,7 @@ from leaselog.wire.messages.produce import (
 from leaselog.wire.records import Record, build_batch
 from leaselog.wire.schema import Message
 
-pytestmark = pytest.mark.skipif(is_kafka(), reason="how leaselog bounds what strangers cost it")
+pytestmark = pytest.mark.only_leaselog("how leaselog bounds what strangers cost it")
 
 SEED = 20261121
 

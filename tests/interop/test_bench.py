@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from interop.broker_process import CHECKOUT, is_kafka
+from interop.broker_process import CHECKOUT
 from interop.java_process import Java
 
 
-@pytest.mark.skipif(is_kafka(), reason="it starts its own brokers")
+@pytest.mark.only_leaselog("it starts its own brokers")
 def test_a_row_of_the_bench_comes_with_figures_and_a_table(java: Java, tmp_path: Path) -> None:
     raw = tmp_path / "raw.json"
     command = [sys.executable, "-m", "bench", "job-queue", "--quick", "--rounds", "1", "--only", "leaselog"]

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import consumer_of, wait_until
 
 PROGRAM = os.environ.get("LEASELOG") or str(Path(sys.executable).with_name("leaselog"))
@@ -314,7 +314,7 @@ def test_dump_log_reads_the_logs_a_broker_keeps_for_itself(
     assert f'"name":"{topic}"' in out
 
 
-@pytest.mark.skipif(is_kafka(), reason="starts a broker of its own")
+@pytest.mark.only_leaselog("starts a broker of its own")
 def test_the_demo_proves_itself() -> None:
     out, _ = Cli.ended("demo", "--num-records", "10000", "--num-jobs", "400", "--json")
     shown = json.loads(out)

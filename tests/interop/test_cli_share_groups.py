@@ -19,6 +19,8 @@ from interop.test_cli import PROGRAM, Cli
 from interop.test_share_group_tools import member
 from interop.toolbox import Toolbox
 
+pytestmark = pytest.mark.all_on_kafka
+
 GUIDE = CHECKOUT / "docs" / "guides" / "operating-share-groups.md"
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 

@@ -47,6 +47,8 @@ from interop.test_share_librdkafka import explicit, set_group
 from interop.test_share_librdkafka import take as take_shared
 from leaselog.client import AcknowledgeType, ShareConsumer
 
+pytestmark = pytest.mark.on_kafka_4_4
+
 GUIDE = CHECKOUT / "docs" / "guides" / "dead-letters.md"
 ALLOWED = {"errors.deadletterqueue.group.enable": "true"}
 REJECTED = b"Offset rejected by client."

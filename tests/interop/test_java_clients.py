@@ -18,3 +18,7 @@ def report(broker, java) -> dict[str, tuple[bool, str]]:
 def test_java_clients(report, check) -> None:
     passed, wrong = report[check]
     assert passed, wrong
+
+
+def test_every_check_that_the_program_has_is_a_test_here(java) -> None:
+    assert sorted(java.check_names()) == sorted(check_names(shared=False) + check_names(shared=True))

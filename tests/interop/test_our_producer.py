@@ -16,6 +16,8 @@ from interop.broker_process import CHECKOUT, BrokerProcess
 from interop.confluent_io import consumer_of, create_topic, read
 from leaselog.client import AsyncProducer, Producer, RecordMetadata
 
+pytestmark = pytest.mark.all_on_kafka
+
 GUIDE = CHECKOUT / "docs" / "guides" / "producer.md"
 WAIT_S = 60.0
 

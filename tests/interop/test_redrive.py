@@ -27,6 +27,8 @@ from leaselog.admin import Admin, RedriveStopped, redrive
 from leaselog.client import AcknowledgeType, Cluster, ShareConsumer
 from leaselog.wire.dead_letter_headers import REDRIVE_LETTER
 
+pytestmark = pytest.mark.on_kafka_4_4
+
 WORKER = Path(__file__).with_name("redrive_worker.py")
 SEED = 7
 

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from interop.broker_process import free_port, is_kafka
+from interop.broker_process import free_port
 
-pytestmark = pytest.mark.skipif(is_kafka(), reason="leaselog's own command")
+pytestmark = pytest.mark.only_leaselog("leaselog's own command")
 
 PROGRAM = os.environ.get("LEASELOG") or str(Path(sys.executable).with_name("leaselog"))
 

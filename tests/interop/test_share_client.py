@@ -34,6 +34,8 @@ from leaselog.client import (
 from leaselog.client.share.processing import Outcome
 from leaselog.model import ErrorCode
 
+pytestmark = pytest.mark.all_on_kafka
+
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_S = 60.0
 #: Locks that have to be renewed in time, on a machine that may be busy with other things.

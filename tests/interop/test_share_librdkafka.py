@@ -16,7 +16,7 @@ import pytest
 from confluent_kafka import AcknowledgeType, Message, ShareConsumer
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import WAIT_S, Sent, admin_of, create_topic, numbered, produce, wait_until
 
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
@@ -315,7 +315,7 @@ def test_new_records_reach_who_waits_at_once(broker, fresh) -> None:
 
 
 @pytest.mark.alone
-@pytest.mark.skipif(is_kafka(), reason="it hands out the first partitions an interval later")
+@pytest.mark.only_leaselog("it hands out the first partitions an interval later")
 def test_the_first_record_of_a_fresh_group_comes_with_the_first_heartbeat(broker, fresh) -> None:
     topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
     produce(broker, topic, numbered(1))
@@ -327,7 +327,7 @@ def test_the_first_record_of_a_fresh_group_comes_with_the_first_heartbeat(broker
         assert time.monotonic() - started < 2.0
 
 
-@pytest.mark.skipif(is_kafka(), reason="waits between deliveries are leaselog's own")
+@pytest.mark.only_leaselog("waits between deliveries are leaselog's own")
 def test_what_is_released_comes_again_after_the_groups_pause_and_not_before(broker, fresh) -> None:
     topic = create_topic(broker, fresh("topic"))
     produce(broker, topic, numbered(2))

@@ -8,7 +8,7 @@ from contextlib import closing
 
 import pytest
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import create_topic, numbered, produce, wait_until
 from interop.test_cli import Cli
 from interop.test_share_librdkafka import (
@@ -24,7 +24,7 @@ from leaselog.admin import Admin, SharePause
 from leaselog.client import BrokerError
 
 
-@pytest.mark.skipif(not is_kafka(), reason="leaselog can pause")
+@pytest.mark.only_kafka("leaselog can pause")
 @pytest.mark.on_kafka
 def test_apache_kafka_refuses_and_the_command_says_so(broker: BrokerProcess, tmp_path, fresh) -> None:
     with closing(Cli(broker, tmp_path)) as cli:
@@ -39,7 +39,7 @@ def test_apache_kafka_refuses_and_the_command_says_so(broker: BrokerProcess, tmp
         admin.pause_share_groups([fresh("group")])
 
 
-@pytest.mark.skipif(is_kafka(), reason="Apache Kafka cannot pause a group")
+@pytest.mark.only_leaselog("Apache Kafka cannot pause a group")
 def test_a_paused_group_is_idle_across_a_restart_and_goes_on_when_it_is_resumed(
     broker_factory, tmp_path, fresh
 ) -> None:
@@ -67,7 +67,7 @@ def test_a_paused_group_is_idle_across_a_restart_and_goes_on_when_it_is_resumed(
         commit(consumer)
 
 
-@pytest.mark.skipif(is_kafka(), reason="leaselog's breaker")
+@pytest.mark.only_leaselog("leaselog's breaker")
 def test_a_group_that_fails_at_too_much_pauses_itself_until_somebody_resumes_it(
     broker, tmp_path, fresh
 ) -> None:

@@ -12,6 +12,8 @@ from interop.confluent_io import WAIT_S, create_topic, producer_of
 from interop.test_share_librdkafka import set_group
 from leaselog.client import AcknowledgeType, AsyncRangeConsumer
 
+pytestmark = pytest.mark.all_on_kafka
+
 RECORDS, RECORD_BYTES = 100, 1_000
 
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
+from interop.broker_process import CHECKOUT, BrokerProcess
 
 CONSUMERS = 16
 #: of what one consumer gets done at the same time, sixteen of them must get so much done each
@@ -36,7 +36,7 @@ def efficiencies(broker: BrokerProcess) -> tuple[float, float]:
 
 
 @pytest.mark.alone
-@pytest.mark.skipif(is_kafka(), reason="the bench of leaselog; this Kafka's groups have ten members at most")
+@pytest.mark.only_leaselog("the bench of leaselog; this Kafka's groups have ten members at most")
 @pytest.mark.timeout(330)
 def test_sixteen_consumers_share_the_work_of_one_partition(broker) -> None:
     found: list[tuple[float, float]] = []

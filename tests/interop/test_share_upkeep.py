@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import Message, ShareConsumer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import (
     WAIT_S,
     Sent,
@@ -300,7 +300,7 @@ def test_a_deleted_topic_takes_its_state_along_and_begins_anew_under_its_name(br
     assert len(stored_states(broker, group)) == 2
 
 
-@pytest.mark.skipif(is_kafka(), reason="it leaves the session to fetch in vain")
+@pytest.mark.only_leaselog("it leaves the session to fetch in vain")
 def test_a_fetch_that_waits_is_told_that_its_topic_is_gone(broker, fresh, member) -> None:
     topic, group = create_topic(broker, fresh("topic")), set_group(broker, fresh("group"))
     produce(broker, topic, numbered(1))

@@ -20,6 +20,8 @@ from leaselog.admin import Admin, NewTopic, ShareOffset
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import Batch
 
+pytestmark = pytest.mark.all_on_kafka
+
 
 @contextmanager
 def query(broker: BrokerProcess, *args: Any) -> Iterator[Query]:

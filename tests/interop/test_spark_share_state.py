@@ -16,6 +16,8 @@ from leaselog.client import AcknowledgeType, ShareConsumer
 from leaselog.spark.state_options import StateOptions
 from leaselog.spark.state_reader import StateReader, look_up_state_tasks
 
+pytestmark = pytest.mark.all_on_kafka
+
 ACCEPT, RELEASE, REJECT = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.REJECT
 
 

@@ -16,6 +16,8 @@ from leaselog.spark.topic_lookup import look_up_tasks, reader_of
 from leaselog.spark.topic_options import TopicReadOptions, TopicWriteOptions
 from leaselog.spark.topic_writer import NotWritten, write_rows
 
+pytestmark = pytest.mark.all_on_kafka
+
 
 def make_topic(broker: BrokerProcess, topic: str, **configs: str) -> None:
     with Admin(broker.address) as admin:

@@ -10,10 +10,10 @@ import pytest
 from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.conftest import BrokerFactory
 
-pytestmark = pytest.mark.skipif(is_kafka(), reason="Apache Kafka stops the whole broker here")
+pytestmark = pytest.mark.only_leaselog("Apache Kafka stops the whole broker here")
 
 LIMIT_BYTES = 3 << 20
 

@@ -27,7 +27,7 @@ def test_a_bug_that_is_put_in_still_fits_what_it_is_put_into(mutant: Mutant) -> 
     assert checked.returncode == 0, checked.stderr
 
 
-@pytest.mark.deep
+@pytest.mark.mutant
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize("mutant", mutants(), ids=lambda mutant: mutant.name)
 def test_a_bug_that_is_put_in_is_caught(mutant: Mutant) -> None:

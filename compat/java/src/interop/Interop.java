@@ -65,7 +65,7 @@ public final class Interop implements AutoCloseable {
     LAST.put(name, check);
   }
 
-  /** BROKER PREFIX [CHECK...]: the address, what every name begins with, and which checks if not all. */
+  /** BROKER PREFIX [CHECK...]: the address, what every name begins with, and which checks if not all; or --list. */
   public static void main(String[] args) throws InterruptedException {
     ProducerChecks.register();
     ConsumerChecks.register();
@@ -74,6 +74,11 @@ public final class Interop implements AutoCloseable {
     ShareConsumerChecks.register();
     ShareAcknowledgeChecks.register();
     ShareAdminChecks.register();
+    if (args[0].equals("--list")) {
+      CHECKS.keySet().forEach(System.out::println);
+      LAST.keySet().forEach(System.out::println);
+      return;
+    }
     Predicate<String> wanted = name -> args.length == 2 || List.of(args).contains(name);
     // the checks share nothing but the broker, and mostly wait for it
     ExecutorService threads = Executors.newFixedThreadPool(THREADS);
