@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from leaselog.broker import waiting_room
-from leaselog.broker.waiting_room import FOR_ALL, LEAVE_STEP, TIME_IS_UP, WaitingRoom, Waking
+from leaselog.broker.waiting_room import LEAVE_STEP, WaitingRoom
 
 T = TypeVar("T")
 LONG_S = 3600.0
@@ -67,87 +67,24 @@ def test_a_cancelled_wait_leaves_no_trace() -> None:
     assert run(story()) == (0, {})
 
 
-async def in_turn(room: WaitingRoom, count: int, key: str = "a") -> list[asyncio.Task[Waking]]:
-    """So many who wait, the first of them longest."""
-    waiting = [asyncio.create_task(room.wait_in_turn([key], LONG_S)) for _ in range(count)]
-    await asyncio.sleep(0)
-    return waiting
+class Counting:
+    def __init__(self) -> None:
+        self.told = 0
+
+    def woken(self) -> None:
+        self.told += 1
 
 
-async def woken(waiting: list[asyncio.Task[Waking]]) -> list[bool]:
-    for _ in range(3):
-        await asyncio.sleep(0)
-    return [task.done() for task in waiting]
-
-
-def test_the_first_is_woken_alone_and_passes_on() -> None:
-    async def story() -> None:
-        room = WaitingRoom()
-        waiting = await in_turn(room, 3)
-        room.wake_first("a")
-        assert await woken(waiting) == [True, False, False]
-        room.pass_on("a", await waiting[0])
-        assert await woken(waiting) == [True, True, False]
-        room.wake_all()
-        assert await waiting[2] == FOR_ALL
-
-    run(story())
-
-
-def test_what_happened_before_somebody_came_is_not_passed_on_to_him() -> None:
-    async def story() -> None:
-        room = WaitingRoom()
-        first = await in_turn(room, 1)
-        room.wake_first("a")
-        late = await in_turn(room, 1)
-        room.pass_on("a", await first[0])
-        assert await woken(late) == [False]
-        room.wake_first("a")
-        assert await woken(late) == [True]
-
-    run(story())
-
-
-def test_two_wakings_wake_two_though_neither_has_looked_yet() -> None:
-    async def story() -> None:
-        room = WaitingRoom()
-        waiting = await in_turn(room, 3)
-        room.wake_first("a")
-        room.wake_first("a")
-        assert await woken(waiting) == [True, True, False]
-        room.wake_all()
-
-    run(story())
-
-
-def test_who_goes_away_after_being_woken_leaves_it_to_the_next() -> None:
-    async def story() -> None:
-        room = WaitingRoom()
-        waiting = await in_turn(room, 2)
-        room.wake_first("a")
-        waiting[0].cancel()
-        assert await woken(waiting) == [True, True]
-        assert waiting[0].cancelled()
-        assert await waiting[1] not in (TIME_IS_UP, FOR_ALL)
-        assert len(room) == 0
-
-    run(story())
-
-
-def test_a_follower_is_woken_in_turn_when_all_are_woken_that_it_follows() -> None:
-    async def story() -> None:
-        room = WaitingRoom()
-        room.follow("records", "a")
-        waiting = [*await in_turn(room, 2), *await in_turn(room, 1, "records")]
-        room.wake("records")
-        assert await woken(waiting) == [True, False, True]
-        room.unfollow("records", "a")
-        room.wake("records")
-        assert await woken(waiting) == [True, False, True]
-        room.wake_all()
-        assert room._followers == {}
-
-    run(story())
+def test_a_follower_is_told_of_every_waking_until_it_follows_no_more() -> None:
+    room, follower = WaitingRoom(), Counting()
+    room.follow("records", follower)
+    room.wake("records")
+    room.wake("other")
+    assert follower.told == 1
+    room.unfollow("records", follower)
+    room.wake("records")
+    assert follower.told == 1
+    assert room._followers == {}
 
 
 def test_a_watch_is_told_which_of_its_keys_were_woken_and_stays() -> None:

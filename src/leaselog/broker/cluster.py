@@ -393,6 +393,7 @@ class Cluster:
         touched = {c.resource_name for c in changes if c.resource_type == ResourceType.TOPIC}
         if ResourceType.BROKER in types:
             self._broker.config = self.configuration.broker
+            self._broker.shares.wake_all()  # they are the defaults of groups
             touched = set(self._shard.topics)
         for name in touched & self._shard.topics.keys():
             self._broker.logs.update_config(name, self.configuration.topic(name))

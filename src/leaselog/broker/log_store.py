@@ -235,6 +235,7 @@ class LogStore:
                 continue
             self.retire(work)
             if work is not None:
+                partition.begins_later()
                 log.info("old segments removed", partition=partition.name, start=partition.log.start_offset)
             await asyncio.sleep(0)
 

@@ -97,6 +97,10 @@ class Partition:
         self._tell_failure()
         self._refuse_waiting(AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, why))
 
+    def begins_later(self) -> None:
+        """The log's start has moved: where it held something up, there may be room now."""
+        self._wake(self)
+
     def deleted(self) -> None:
         """The topic is gone; whoever waits learns it now."""
         self.is_deleted = True

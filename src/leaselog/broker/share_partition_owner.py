@@ -48,6 +48,7 @@ from leaselog.share import (
     Persisted,
     ReleaseMember,
     SharePartition,
+    TopicIdPartition,
     WakeFetchers,
     WriteDeadLetters,
     WriteToken,
@@ -58,6 +59,8 @@ from leaselog.wire.primitives import Buffer
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
+    from leaselog.broker.share_local_group import LocalGroup
+    from leaselog.broker.share_seats import SessionSeats
 
 __all__ = ["Helping", "Report", "SharePartitionOwner"]
 
@@ -125,11 +128,16 @@ class SharePartitionOwner:
         key: SharePartitionKey,
         partition: Partition,
         broker: Broker,
+        group: LocalGroup,
         *,
         ended: Callable[[SharePartitionOwner], None],
     ) -> None:
         self.key = key
+        self.at = TopicIdPartition(key.topic_id, key.partition)
         self.partition = partition
+        #: the sessions that fetch from it, and when something last happened here, as the group counts: it keeps both
+        self.seated: tuple[SessionSeats, ...] = ()
+        self.news_at = 0
         #: None until the state has been read
         self.machine: SharePartition | None = None
         #: no longer the owner; leases are void, what was asked before is still answered
@@ -137,6 +145,7 @@ class SharePartitionOwner:
         #: why it ended, for fetches that wait for it
         self.failure = ErrorCode.NONE
         self._broker = broker
+        self._group = group
         self._ended = ended
         self._reader = ShareReader(partition.log)
         self._state_epoch = 0
@@ -157,7 +166,7 @@ class SharePartitionOwner:
 
     def load(self) -> None:
         """Reads the state; fetches that wait for this owner look again when it is there, or when it cannot be had."""
-        self._broker.waiting_room.follow(self.partition, self)  # new records
+        self._broker.waiting_room.follow(self.partition, self)
         read = self._broker.persister.read(ReadState(self.key, self.partition.leader_epoch))
         if read.done():
             self._loaded(read)
@@ -178,7 +187,7 @@ class SharePartitionOwner:
             return
         self._broker.share_metrics.loaded((self._broker.monotonic_ms() - self._started_ms) / 1000)
         self._handle(Expire())  # dead letters of the leader before
-        self._wake()
+        self._group.changed(self)
 
     def _begin(self, read: StateRead) -> Refused | StateRead:
         """Makes the machine of what was read, as far as it makes sense: whoever may write state may write nonsense."""
@@ -216,7 +225,6 @@ class SharePartitionOwner:
             self._timer.cancel()
             self._timer = None
         self._ended(self)
-        self._wake()
 
     def leave(self) -> None:
         """Nobody of the group is here any more: ends, when what it was asked to put aside is put aside."""
@@ -231,9 +239,10 @@ class SharePartitionOwner:
         if self._is_left and (self.machine is None or not self.machine.has_dead_letters_on_their_way):
             self.end()
 
-    def _wake(self) -> None:
-        """Everybody: what they wait for is not what it was. That there is something to have, one is told."""
-        self._broker.waiting_room.wake(self)
+    def woken(self) -> None:
+        """The partition has new records, or begins later."""
+        if not self.is_over:
+            self._group.something_to_have(self)
 
     # -- what members ask -----------------------------------------------------------------------------------
 
@@ -254,6 +263,10 @@ class SharePartitionOwner:
     def is_owed_by(self, member: MemberId) -> bool:
         """Has the member records that it has not acknowledged?"""
         return self.machine is not None and self.machine.is_owed_by(member)
+
+    def holds_for(self, member: MemberId) -> bool:
+        """Has the member records leased?"""
+        return self.machine is not None and self.machine.holds_for(member)
 
     def readable_bytes(self, wanted_bytes: int) -> int:
         """How many bytes the next acquisition may read, counted up to those wanted."""
@@ -323,7 +336,7 @@ class SharePartitionOwner:
 
     def release(self, member: MemberId) -> None:
         """The member's share session is over: what it holds is released, by and by."""
-        if self.machine is not None and not self.is_over:
+        if self.machine is not None and not self.is_over and self.machine.holds_for(member):
             self._handle(ReleaseMember(member))
 
     def lag(self) -> int | None:
@@ -365,7 +378,7 @@ class SharePartitionOwner:
                 case WriteDeadLetters():
                     self._send(effect)
                 case WakeFetchers():
-                    self._broker.waiting_room.wake_first(self)
+                    self._group.something_to_have(self)
                 case _:
                     assert_never(effect)
         if self._timer is None or machine.first_end_ms < self._timer_ms:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from leaselog.broker.api import Client
 from leaselog.broker.cluster import Topic
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_local_group import LocalGroup
 from leaselog.broker.share_partition_owner import SharePartitionOwner
+from leaselog.broker.share_seats import SessionSeats
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, TopicId
 from leaselog.share import ConnectionId, SessionKey, ShareSession, ShareSessions, TopicIdPartition
@@ -28,33 +30,52 @@ class SharePartitions:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.sessions = ShareSessions(broker.config.group_share_max_share_sessions)
-        self._owners: dict[GroupId, dict[TopicIdPartition, SharePartitionOwner]] = {}
+        #: those that have an owner or a session here
+        self._groups: dict[GroupId, LocalGroup] = {}
+
+    def group(self, group_id: GroupId) -> LocalGroup:
+        group = self._groups.get(group_id)
+        if group is None:
+            group = self._groups[group_id] = LocalGroup(self._broker.waiting_room)
+        return group
+
+    def seats(self, session: ShareSession) -> SessionSeats:
+        """Of a session that is there, or was when the request came that asks."""
+        group = self.group(session.key.group_id)
+        seats = group.seats.get(session.key.member)
+        if seats is not None and seats.session is session:
+            return seats
+        if seats is not None:  # it has begun anew, and what its member held stays leased to it
+            for _ in seats.end():
+                pass
+        seats = group.seats[session.key.member] = SessionSeats(self._broker, group, session)
+        return seats
 
     # -- owners ---------------------------------------------------------------------------------------------
 
     def owners(self) -> Iterator[SharePartitionOwner]:
-        for group in self._owners.values():
-            yield from group.values()
+        for group in self._groups.values():
+            yield from group.owners.values()
 
     def find(self, group_id: GroupId, at: TopicIdPartition) -> SharePartitionOwner | None:
         """The owner, if the group has fetched from the partition and somebody of it is still here."""
-        group = self._owners.get(group_id)
-        return None if group is None else group.get(at)
+        group = self._groups.get(group_id)
+        return None if group is None else group.owners.get(at)
 
     def owner(self, group_id: GroupId, at: TopicIdPartition, partition: Partition) -> SharePartitionOwner:
         """The owner, made and told to read its state if there is none. It may have failed by the time you have it."""
-        owner = self.find(group_id, at)
+        group = self.group(group_id)
+        owner = group.owners.get(at)
         if owner is not None and owner.partition is partition:
             owner.come_back()
             return owner
         if owner is not None:
             owner.end()
         key = SharePartitionKey(group_id, at.topic_id, at.partition)
-        owner = SharePartitionOwner(key, partition, self._broker, ended=self._ended)
-        if group_id not in self._owners:
-            self._owners[group_id] = {}
+        owner = SharePartitionOwner(key, partition, self._broker, group, ended=self._ended)
+        if not group.owners:
             self._broker.share_metrics.group_came(group_id)
-        self._owners[group_id][at] = owner
+        group.owners[at] = owner
         owner.load()
         return owner
 
@@ -67,13 +88,17 @@ class SharePartitions:
 
     def _ended(self, owner: SharePartitionOwner) -> None:
         self._broker.share_metrics.owner_ended(owner)
-        at = TopicIdPartition(owner.key.topic_id, owner.key.partition)
-        group = self._owners.get(owner.key.group_id)
-        if group is not None and group.get(at) is owner:
-            del group[at]
-            if not group:
-                del self._owners[owner.key.group_id]
-                self._broker.share_metrics.group_gone(owner.key.group_id)
+        group_id = owner.key.group_id
+        group = self.group(group_id)
+        group.has_ended(owner)
+        if not group.owners:
+            self._broker.share_metrics.group_gone(group_id)
+            self._forget_if_gone(group_id)
+
+    def _forget_if_gone(self, group_id: GroupId) -> None:
+        group = self._groups.get(group_id)
+        if group is not None and not group.owners and not group.seats:
+            del self._groups[group_id]
 
     def is_owed(self, key: SessionKey, at: TopicIdPartition) -> bool:
         """Has the member records of the partition that it has not acknowledged?"""
@@ -82,8 +107,14 @@ class SharePartitions:
 
     def wake(self, group_id: GroupId) -> None:
         """Fetches that wait for anything of the group look again."""
-        for owner in self._owners.get(group_id, {}).values():
-            self._broker.waiting_room.wake(owner)
+        group = self._groups.get(group_id)
+        if group is not None:
+            group.all_changed()
+
+    def wake_all(self) -> None:
+        """The same of all groups."""
+        for group in self._groups.values():
+            group.all_changed()
 
     # -- what ends ------------------------------------------------------------------------------------------
 
@@ -104,25 +135,32 @@ class SharePartitions:
 
     def release(self, session: ShareSession) -> None:
         """The session is over: what its member holds in its partitions is given back."""
-        for at in session.partitions:
-            owner = self.find(session.key.group_id, at)
-            if owner is not None:
-                owner.release(session.key.member)
+        group_id, member = session.key
+        group = self._groups.get(group_id)
+        seats = None if group is None else group.seats.get(member)
+        if group is None or seats is None or seats.session is not session:
+            return
+        del group.seats[member]
+        for owner in seats.end():
+            owner.release(member)
+        self._forget_if_gone(group_id)
 
     def _leave(self, group_id: GroupId) -> None:
-        for owner in list(self._owners.get(group_id, {}).values()):
-            owner.leave()
+        group = self._groups.get(group_id)
+        if group is not None:
+            for owner in list(group.owners.values()):
+                owner.leave()
 
     def forget(self, group_id: GroupId, places: Iterable[tuple[TopicId, int]] | None = None) -> None:
         """What is known of the group here, or of these partitions of it, is not true any more; it is read anew.
 
         To be called when somebody else has state begin or go: the epoch of the state need not rise with that.
         """
-        group = self._owners.get(group_id)
+        group = self._groups.get(group_id)
         if group is None:
             return
-        for at in list(group) if places is None else [TopicIdPartition(*place) for place in places]:
-            owner = group.get(at)
+        for at in list(group.owners) if places is None else [TopicIdPartition(*place) for place in places]:
+            owner = group.owners.get(at)
             if owner is not None:
                 owner.end()
 

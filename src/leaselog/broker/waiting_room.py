@@ -9,10 +9,6 @@ says which of its keys were woken. So a waking costs as much as what it woke, ho
 Bound: `MAX_WATCHED` keys of all watches together; at the bound `has_room` says so, and a request does without waiting.
 Who waits once waits under few keys, and the number of connections bounds how many do.
 
-Where the first who looks takes all there is, waking everybody is in vain for all but one: `wake_first(key)` wakes
-whoever has waited longest. Who was woken so must `pass_on` after its look what is left, or nobody would look at it; for
-whoever goes away between being woken and looking it is passed on here.
-
 Who looks in one turn of the loop and parks in a later one may miss what happened in between: `wake_count` says whether
 anything did.
 """
@@ -23,17 +19,9 @@ import asyncio
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import NewType
+from typing import Protocol
 
-__all__ = ["FOR_ALL", "TIME_IS_UP", "WaitingRoom", "Waking", "Watch"]
-
-#: what ended a wait: it is for those who had parked before, and goes no further
-Waking = NewType("Waking", int)
-
-#: nothing woke it
-TIME_IS_UP = Waking(-1)
-#: everybody was woken: there is nobody to pass it on to, as parked requests are numbered from 1
-FOR_ALL = Waking(0)
+__all__ = ["Follower", "WaitingRoom", "Watch"]
 
 #: of all watches, half a kilobyte each with what a fetch knows of the partition
 MAX_WATCHED = 100_000
@@ -78,20 +66,23 @@ class Watch:
             self._told.set_result(None)
 
 
+class Follower(Protocol):
+    def woken(self) -> None:
+        """It must not begin or end to follow by this."""
+
+
 class WaitingRoom:
     def __init__(self) -> None:
-        #: every waiting future stands under all of its keys, and under no other, with the number it parked as; who
-        #: came first is woken first
-        self._parked: dict[Hashable, dict[asyncio.Future[Waking], int]] = {}
+        #: every waiting future stands under all of its keys, and under no other; who came first stands first
+        self._parked: dict[Hashable, dict[asyncio.Future[bool], None]] = {}
         #: every watch stands under all of its keys until it has left
         self._watches: dict[Hashable, dict[Watch, None]] = {}
         #: what watches that are over still stand under
         self._leaving: deque[tuple[Watch, Iterator[Hashable]]] = deque()
         self._watched = 0
         self._count = 0
-        self._last_number = 0
-        #: who has waited longest under the others is woken with everybody under the one
-        self._followers: dict[Hashable, dict[Hashable, None]] = {}
+        #: what else is to be told when a key is woken
+        self._followers: dict[Hashable, dict[Follower, None]] = {}
         #: how often anybody was woken, or would have been
         self.wake_count = 0
 
@@ -100,31 +91,21 @@ class WaitingRoom:
 
     async def wait(self, keys: Iterable[Hashable], timeout_s: float) -> bool:
         """True when a key was woken, False when the time ran out."""
-        return await self.wait_in_turn(keys, timeout_s) != TIME_IS_UP
-
-    async def wait_in_turn(self, keys: Iterable[Hashable], timeout_s: float) -> Waking:
-        """What woke it, to be passed on when it has looked; or that its time is up."""
         loop = asyncio.get_running_loop()
-        woken: asyncio.Future[Waking] = loop.create_future()
+        woken: asyncio.Future[bool] = loop.create_future()
         keys = tuple(keys)
-        self._last_number += 1
         for key in keys:
-            self._parked.setdefault(key, {})[woken] = self._last_number
-        timer = loop.call_later(timeout_s, _settle, woken, TIME_IS_UP)
+            self._parked.setdefault(key, {})[woken] = None
+        timer = loop.call_later(timeout_s, _settle, woken, False)
         self._count += 1
         try:
             return await woken
-        except asyncio.CancelledError:
-            if woken.done() and not woken.cancelled():
-                for key in keys:
-                    self.pass_on(key, woken.result())
-            raise
         finally:
             self._count -= 1
             timer.cancel()
             self._leave(keys, woken)
 
-    def _leave(self, keys: tuple[Hashable, ...], woken: asyncio.Future[Waking]) -> None:
+    def _leave(self, keys: tuple[Hashable, ...], woken: asyncio.Future[bool]) -> None:
         for key in keys:
             waiting = self._parked[key]
             waiting.pop(woken, None)
@@ -178,33 +159,19 @@ class WaitingRoom:
         for watch in self._watches.get(key, ()):
             watch.woken(key)
         for woken in self._parked.get(key, ()):
-            _settle(woken, FOR_ALL)
+            _settle(woken, True)
         for follower in self._followers.get(key, ()):
-            self.wake_first(follower)
+            follower.woken()
 
-    def follow(self, key: Hashable, follower: Hashable) -> None:
-        """From now on `wake(key)` is `wake_first(follower)`, too."""
+    def follow(self, key: Hashable, follower: Follower) -> None:
+        """From now on `wake(key)` tells the follower, too."""
         self._followers.setdefault(key, {})[follower] = None
 
-    def unfollow(self, key: Hashable, follower: Hashable) -> None:
+    def unfollow(self, key: Hashable, follower: Follower) -> None:
         followers = self._followers.get(key, {})
         followers.pop(follower, None)
         if not followers:
             self._followers.pop(key, None)
-
-    def wake_first(self, key: Hashable) -> None:
-        """Only whoever has waited longest; the others if it passes that on."""
-        self.wake_count += 1
-        self.pass_on(key, Waking(self._last_number))
-
-    def pass_on(self, key: Hashable, waking: Waking) -> None:
-        """There is something left for the next of those who were waiting when it happened."""
-        for woken, number in self._parked.get(key, {}).items():
-            if number > waking:
-                return  # who came later has looked for itself, and so have all behind it
-            if not woken.done():
-                woken.set_result(waking)
-                return
 
     def wake_all(self) -> None:
         """Sends everybody home, as if each had been woken: the broker is stopping."""
@@ -212,6 +179,6 @@ class WaitingRoom:
             self.wake(key)
 
 
-def _settle(future: asyncio.Future[Waking], waking: Waking) -> None:
+def _settle(future: asyncio.Future[bool], outcome: bool) -> None:
     if not future.done():
-        future.set_result(waking)
+        future.set_result(outcome)

@@ -198,6 +198,10 @@ class SharePartition:
         """Who has records leased."""
         return self._window.members()
 
+    def holds_for(self, member: MemberId) -> bool:
+        """Has the member records leased, acknowledged or not?"""
+        return self._window.held_by(member) > 0
+
     def is_owed_by(self, member: MemberId) -> bool:
         """Has the member records leased that it has not acknowledged?"""
         return self._window.is_owed_by(member)

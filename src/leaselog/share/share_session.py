@@ -52,6 +52,7 @@ class ShareSession:
 
     __slots__ = (
         "_answering",
+        "_last_turn",
         "_must_list",
         "_target",
         "epoch",
@@ -68,7 +69,11 @@ class ShareSession:
         self.epoch = 1
         #: what the last request carried
         self._answering = INITIAL_EPOCH
-        self.partitions: dict[TopicIdPartition, None] = dict.fromkeys(partitions)
+        self._last_turn = 0
+        #: ascending: where each stands in the line
+        self.partitions: dict[TopicIdPartition, int] = {}
+        for partition in partitions:
+            self._line_up(partition)
         #: partitions that the next response names even with nothing to say
         self._must_list: set[TopicIdPartition] = set()
         #: how long a fetch may wait while the member has records to acknowledge
@@ -96,7 +101,7 @@ class ShareSession:
         """Additions come first: what is in both is forgotten."""
         for partition in added:
             if partition not in self.partitions:
-                self.partitions[partition] = None
+                self._line_up(partition)
                 self._must_list.add(partition)
         for partition in forgotten:
             self.partitions.pop(partition, None)
@@ -113,13 +118,22 @@ class ShareSession:
         if partition not in self.partitions:
             return listed
         if has_records and len(self.partitions) > 1:
-            del self.partitions[partition]
-            self.partitions[partition] = None
+            self._line_up(partition)
         if has_error:
             must_list.add(partition)
         elif must_list:
             must_list.discard(partition)
         return listed
+
+    def to_be_named(self) -> list[TopicIdPartition]:
+        """What the next response names even with nothing to say, in the order of turn."""
+        return sorted(self._must_list, key=self.partitions.__getitem__) if self._must_list else []
+
+    def _line_up(self, partition: TopicIdPartition) -> None:
+        """At the end of the line."""
+        self._last_turn += 1
+        self.partitions.pop(partition, None)
+        self.partitions[partition] = self._last_turn
 
     def fetched(self, *, has_records: bool) -> None:
         """A fetch of the session has ended.

@@ -71,4 +71,5 @@ async def _move_start(topic: str, wish: DeleteRecordsPartition, context: Request
         if partition.is_deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     outcome = log.delete_records(before)
+    partition.begins_later()
     return outcome.code if isinstance(outcome, Refused) else outcome

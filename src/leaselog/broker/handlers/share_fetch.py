@@ -21,8 +21,10 @@ from functools import partial
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.cluster import Cluster
 from leaselog.broker.hosted import WRONG_LEADER
-from leaselog.broker.share_fetching import MODES, Seat, ShareFetching
+from leaselog.broker.share_fetching import MODES, ShareFetching
+from leaselog.broker.share_partition_owner import Helping, SharePartitionOwner
 from leaselog.broker.share_requests import Acknowledgements, batches_of, by_topic, who
+from leaselog.broker.share_seats import SessionSeats
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.share import (
     FINAL_EPOCH,
@@ -66,20 +68,25 @@ def share_fetch(
     if refused is not None:
         return _refusal(refused, context)
     batches = batches_of(request.topics)
+    added = _added(request, broker.cluster) if request.topics else []
+    forgotten = _forgotten(request) if request.forgotten_topics_data else []
     session = broker.shares.sessions.fetch(
         key,
         request.share_session_epoch,
         ConnectionId(context.client.connection_id),
-        added=_added(request, broker.cluster) if request.topics else (),
-        forgotten=_forgotten(request) if request.forgotten_topics_data else (),
+        added=added,
+        forgotten=forgotten,
         has_acknowledgements=bool(batches),
     )
     if isinstance(session, Refused):
         if session.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _refuse_later(session, request.max_wait_ms, context)
         return _refusal(session, context)
+    seats = broker.shares.seats(session)
     if request.share_session_epoch == INITIAL_EPOCH:
         broker.share_groups.session_begun(session)
+    elif added or forgotten:
+        seats.update(added, forgotten)
     if len(session.partitions) > MAX_PARTITIONS:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)
@@ -89,8 +96,8 @@ def share_fetch(
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)
-    fetching = _fetching(request, session, context)
-    if fetching.try_now() and acknowledgements.is_done:
+    fetching = _fetching(request, seats, context)
+    if fetching.try_first() and acknowledgements.is_done:
         return _response(request, session, fetching, acknowledgements, context)
     return _respond_later(request, session, fetching, acknowledgements, context)
 
@@ -132,13 +139,13 @@ def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
     return None
 
 
-def _fetching(request: ShareFetchRequest, session: ShareSession, context: RequestContext) -> ShareFetching:
+def _fetching(request: ShareFetchRequest, seats: SessionSeats, context: RequestContext) -> ShareFetching:
     max_bytes = _allowed_bytes(request, context)
     wants_none = request.max_records <= 0 or max_bytes <= 0 or request.share_session_epoch == FINAL_EPOCH
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
-    partitions = () if wants_none else session.partitions
-    return ShareFetching(context.broker, session, request, partitions, max_bytes)
+    group = context.broker.shares.group(seats.session.key.group_id)
+    return ShareFetching(context.broker, group, seats, request, max_bytes, wants_records=not wants_none)
 
 
 def _allowed_bytes(request: ShareFetchRequest, context: RequestContext) -> int:
@@ -192,24 +199,17 @@ def _response(
         context.throttle_ms = broker.quotas.fetched(
             context.client_id, fetching.bytes_given, broker.monotonic_ms()
         )
-    told: list[tuple[TopicIdPartition, PartitionData]] = []
-    is_led_elsewhere = False
-    for seat in fetching.seats:
-        data = _fetched(seat, session, context, sends_records=sends_records)
-        if data is not None or epoch == INITIAL_EPOCH:
-            told.append((seat.at, data or PartitionData(partition_index=seat.at.partition, records=b"")))
-        if seat.error in WRONG_LEADER:
-            is_led_elsewhere = True
+    told = _fetched(fetching, session, context, sends_records=sends_records, tells_all=epoch == INITIAL_EPOCH)
     if acknowledgements.outcomes:
-        told = _with_outcomes(told, acknowledgements, context)
+        _add_outcomes(told, acknowledgements, context)
     response = ShareFetchResponse(
         throttle_time_ms=context.throttle_ms,
         acquisition_lock_timeout_ms=broker.cluster.configuration.group(
             session.key.group_id
         ).share_record_lock_duration_ms,
-        responses=by_topic(told, ShareFetchableTopicResponse),
+        responses=by_topic(list(told.items()), ShareFetchableTopicResponse),
     )
-    if is_led_elsewhere:
+    if any(error in WRONG_LEADER for error in fetching.errors.values()):
         here = broker.cluster
         response.node_endpoints = [
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
@@ -217,44 +217,67 @@ def _response(
     return response if sends_records else without_records(response)
 
 
-def _with_outcomes(
-    told: list[tuple[TopicIdPartition, PartitionData]],
-    acknowledgements: Acknowledgements,
-    context: RequestContext,
-) -> list[tuple[TopicIdPartition, PartitionData]]:
-    """Also what became of acknowledgements, whose partitions need not be among those fetched from."""
-    known = dict(told)
-    for at, refused in acknowledgements.outcomes.items():
-        data = known.get(at)
-        if data is None:
-            data = known[at] = PartitionData(partition_index=at.partition, records=b"")
-        if refused is not None:
-            context.broker.metrics.error(context.api, refused.code)
-            data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
-    return list(known.items())
-
-
 def _fetched(
-    seat: Seat, session: ShareSession, context: RequestContext, *, sends_records: bool
-) -> PartitionData | None:
-    """What the answer says of a partition; None if it has nothing to say."""
-    broker, helping = context.broker, seat.helping
-    if not session.answered(seat.at, has_records=helping is not None, has_error=bool(seat.error)):
-        return None
-    data = PartitionData(partition_index=seat.at.partition, error_code=seat.error, records=b"")
-    if seat.error:
-        broker.metrics.error(context.api, seat.error)
-        if seat.error in WRONG_LEADER:
-            epoch = 0 if seat.owner is None else seat.owner.partition.leader_epoch
-            data.current_leader = LeaderIdAndEpoch(leader_id=broker.cluster.node_id, leader_epoch=epoch)
-    if helping is not None and seat.owner is not None:
-        data.records = helping.records
-        data.acquired_records = [
+    fetching: ShareFetching,
+    session: ShareSession,
+    context: RequestContext,
+    *,
+    sends_records: bool,
+    tells_all: bool,
+) -> dict[TopicIdPartition, PartitionData]:
+    """What the answer says of partitions, of those alone of which there is something to say unless it tells all."""
+    told: dict[TopicIdPartition, PartitionData] = {}
+    if fetching.wants_records:
+        for at in list(session.partitions) if tells_all else session.to_be_named():
+            told[at] = PartitionData(partition_index=at.partition, records=b"")
+            session.answered(at, has_records=False, has_error=at in fetching.errors)
+    for at, error in fetching.errors.items():
+        told[at] = _failed(at, error, context)
+        session.answered(at, has_records=False, has_error=True)
+    for owner, helping in fetching.given:
+        told[owner.at] = _given(owner, helping, context, sends_records=sends_records)
+        session.answered(owner.at, has_records=True, has_error=False)
+    return told
+
+
+def _failed(at: TopicIdPartition, error: ErrorCode, context: RequestContext) -> PartitionData:
+    broker = context.broker
+    broker.metrics.error(context.api, error)
+    data = PartitionData(partition_index=at.partition, error_code=error, records=b"")
+    if error in WRONG_LEADER:
+        topic = broker.cluster.topic_by_id(at.topic_id)
+        partition = None if topic is None else broker.logs.partition(topic.name, at.partition)
+        epoch = 0 if partition is None else partition.leader_epoch
+        data.current_leader = LeaderIdAndEpoch(leader_id=broker.cluster.node_id, leader_epoch=epoch)
+    return data
+
+
+def _given(
+    owner: SharePartitionOwner, helping: Helping, context: RequestContext, *, sends_records: bool
+) -> PartitionData:
+    broker = context.broker
+    sent_bytes = len(helping.records) if sends_records else 0
+    broker.metrics.fetched(broker.cluster.name_for_metrics(owner.partition.name.topic), sent_bytes)
+    return PartitionData(
+        partition_index=owner.at.partition,
+        records=helping.records,
+        acquired_records=[
             AcquiredRecords(
                 first_offset=r.span.start, last_offset=r.span.last, delivery_count=r.delivery_count
             )
             for r in helping.ranges
-        ]
-        sent_bytes = len(helping.records) if sends_records else 0
-        broker.metrics.fetched(broker.cluster.name_for_metrics(seat.owner.partition.name.topic), sent_bytes)
-    return data
+        ],
+    )
+
+
+def _add_outcomes(
+    told: dict[TopicIdPartition, PartitionData], acknowledgements: Acknowledgements, context: RequestContext
+) -> None:
+    """Also what became of acknowledgements, whose partitions need not be among those fetched from."""
+    for at, refused in acknowledgements.outcomes.items():
+        data = told.get(at)
+        if data is None:
+            data = told[at] = PartitionData(partition_index=at.partition, records=b"")
+        if refused is not None:
+            context.broker.metrics.error(context.api, refused.code)
+            data.acknowledge_error_code, data.acknowledge_error_message = refused.code, refused.message
