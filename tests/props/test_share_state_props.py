@@ -133,14 +133,14 @@ class ShareStateMachine(RuleBasedStateMachine):
             self.oracle[key] = []
             self.starts[key] = start
 
-    @rule(key=st.sampled_from(KEYS), state=EPOCHS, leader=EPOCHS, further=st.integers(0, 4), batches=BATCHES)
+    @rule(key=st.sampled_from(KEYS), state=EPOCHS, leader=EPOCHS, further=st.integers(-4, 4), batches=BATCHES)
     def write_state(
         self, key: SharePartitionKey, state: int, leader: int, further: int, batches: list[StateBatch]
     ) -> None:
-        start = self.starts.get(key, -1) + further if further else NO_OFFSET
+        """Also one from before the last, which was tried again and comes late."""
+        start = max(self.starts.get(key, -1) + further, 0) if further else NO_OFFSET
         if self.do(WriteState(key, state, leader, start, 7, tuple(batches))):
-            if start != NO_OFFSET:
-                self.starts[key] = start
+            self.starts[key] = max(self.starts[key], start)
             kept = known([*self.oracle[key], *batches], self.starts[key])
             self.oracle[key] = list(fewest(kept))
 

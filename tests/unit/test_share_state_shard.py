@@ -120,6 +120,25 @@ def test_a_write_without_a_start_leaves_it_where_it_is() -> None:
     assert bench.do(ReadState(KEY)) == StateRead(1, 3, (StateBatch(3, 5, 2, 1),))
 
 
+def test_a_write_that_comes_after_a_newer_one_does_not_move_the_start_back() -> None:
+    bench = Bench()
+    bench.do(InitializeState(KEY, 1, 0))
+    bench.do(WriteState(KEY, 1, 0, 10, 1, (StateBatch(20, 21, 2, 1),)))
+    assert bench.do(WriteState(KEY, 1, 0, 0, 15, (StateBatch(8, 15, 2, 1),))) == Written()
+    kept = (StateBatch(10, 15, 2, 1), StateBatch(20, 21, 2, 1))
+    assert bench.do(ReadState(KEY)) == StateRead(1, 10, kept)
+    assert bench.do(SummarizeState(KEY)) == ShareSummary(1, 0, 10, 1)
+    assert bench.restarted().snapshots() == bench.shard.snapshots()
+
+
+def test_new_offsets_may_lie_before_the_old() -> None:
+    bench = Bench()
+    bench.do(InitializeState(KEY, 1, 10))
+    bench.do(InitializeState(KEY, 1, 3))
+    assert bench.do(WriteState(KEY, 1, 0, 3, 0, (StateBatch(4, 5, 2, 1),))) == Written()
+    assert bench.do(ReadState(KEY)) == StateRead(1, 3, (StateBatch(4, 5, 2, 1),))
+
+
 def test_a_write_with_a_lower_count_changes_nothing_that_is_stored() -> None:
     bench = Bench()
     bench.do(InitializeState(KEY, 1, 0))

@@ -164,14 +164,18 @@ class ShareStateShard:
             return _refused(ErrorCode.FENCED_STATE_EPOCH)
         if not exists:
             return _refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        start, count = ask.start_offset, ask.delivery_complete_count
+        if NO_OFFSET != start < state.start_offset:
+            # An older write, tried again after a newer one: what was passed is done with, and stays so.
+            start, count = state.start_offset, state.delivery_complete_count
         update = ShareUpdate(
             ask.key,
             state.snapshot_epoch,
             # Not the asker's: a leader makes itself known by reading.
             state.leader_epoch,
-            ask.start_offset,
-            ask.delivery_complete_count,
-            combine(ask.batches, start=NO_OFFSET if self.limits.tells_passed else ask.start_offset),
+            start,
+            count,
+            combine(ask.batches, start=NO_OFFSET if self.limits.tells_passed else start),
         )
         return self._change(state, update, now_ms, _WRITTEN)
 

@@ -51,6 +51,11 @@ class Worker:
             return None
         return [i for topic in answer.assignment.topic_partitions for i in topic.partitions]
 
+    async def leave(self) -> None:
+        request = ShareGroupHeartbeatRequest(group_id=self.group.name, member_id=self.name, member_epoch=-1)
+        answer = await self.group.box.ask(request, ShareGroupHeartbeatResponse, 1)
+        assert answer.error_code == 0, answer
+
 
 @asynccontextmanager
 async def two_partitions() -> AsyncIterator[tuple[Group, Worker]]:
@@ -191,6 +196,24 @@ def test_a_first_fetch_brings_nothing_of_what_its_member_lost_before_it_came() -
             answer = await a.share.fetch(partitions=(0, 1))
             assert (ranges(answer, 0), ranges(answer, 1)) == ([(0, 1, 1)], [])
             assert ranges(await b.share.fetch(partitions=(1,)), 1) == [(0, 1, 1)]
+
+    run(story())
+
+
+def test_a_new_session_is_lent_what_its_member_has_got_back_in_the_session_before() -> None:
+    """It had lost the partition without a session. A connection that breaks is no reason to wait for a heartbeat."""
+
+    async def story() -> None:
+        async with two_partitions() as (group, a):
+            b = await another(group)
+            assert await a.beat() == [0]
+            await a.share.fetch(partitions=[0], max_wait_ms=0)
+            await b.leave()
+            assert await a.beat() == [0, 1]
+            await group.produce(3, partition=1)
+            a.share.disconnect()
+            a.share = group.member("a", connection=3)
+            assert ranges(await a.share.fetch(partitions=(0, 1), max_wait_ms=0), 1) == [(0, 2, 1)]
 
     run(story())
 
