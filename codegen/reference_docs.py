@@ -111,6 +111,8 @@ EXTENSIONS = (
     "  released records wait, 10001 (a string) why its rejected ones are, 10002 (a boolean) that nobody has begun.",
     "- Read- and WriteShareGroupState, and the records of `__share_group_state`: tag 10000 of a stretch (an int64, ms",
     "  since 1970) is the time before which its records are not delivered again.",
+    "- The record of a share group's partitions in `__consumer_offsets`: tag 10000 of a topic (an int32) is how many",
+    "  partitions it had when the group came to know of it, where those that are listed do not tell (ADR 0021).",
 )
 
 PAGES = Path(__file__).parents[1] / "docs" / "reference"

@@ -41,6 +41,8 @@ class ShareGroupMachine(RuleBasedStateMachine):
         self.beginning: list[Places] = []
         self.going: list[frozenset[TopicId]] = []
         self.highest = 0
+        #: how many partitions the topics had when the group came to know of them
+        self.first_counts: dict[TopicId, int] = {}
 
     def group(self) -> ShareGroup | None:
         group = self.bench.shard._groups.get(G)
@@ -54,7 +56,18 @@ class ShareGroupMachine(RuleBasedStateMachine):
             return
         self.epochs[member] = answer.epoch
         if answer.to_initialize:
-            self.beginning.append(answer.to_initialize)
+            self.note_beginning(answer.to_initialize)
+            for topic, partitions in answer.to_initialize.items():
+                added = {i for i in partitions if i >= self.first_counts[topic]}
+                assert answer.added.get(topic, frozenset()) == added, (
+                    "what is added begins at 0, all else not"
+                )
+
+    def note_beginning(self, places: Places) -> None:
+        self.beginning.append(places)
+        for shape in self.bench.world.topics.values():
+            if shape.topic_id in places:
+                self.first_counts.setdefault(shape.topic_id, shape.partition_count)
 
     # -- members
 
@@ -115,7 +128,7 @@ class ShareGroupMachine(RuleBasedStateMachine):
         answer = self.bench.ask(lambda token: AlterShareOffsets(token, G, {place: 5}))
         shape = self.bench.world.topic(topic)
         if not isinstance(answer, Refused) and shape and partition < shape.partition_count:
-            self.beginning.append({shape.topic_id: frozenset({partition})})
+            self.note_beginning({shape.topic_id: frozenset({partition})})
 
     @rule(topic=TOPICS)
     def delete_offsets(self, topic: str) -> None:
@@ -141,6 +154,12 @@ class ShareGroupMachine(RuleBasedStateMachine):
         if group is not None:
             assert group.epoch.epoch >= self.highest
             self.highest = group.epoch.epoch
+
+    @invariant()
+    def what_the_group_does_not_know_is_new_to_it(self) -> None:
+        group = self.group()
+        known = {*group.states.initialized, *group.states.initializing} if group else set()
+        self.first_counts = {topic: count for topic, count in self.first_counts.items() if topic in known}
 
     @invariant()
     def replaying_gives_the_same_group(self) -> None:

@@ -1,4 +1,5 @@
-"""The facts of share groups as records of ``__consumer_offsets``, byte for byte as Apache Kafka 4.3 writes them.
+"""The facts of share groups as records of ``__consumer_offsets``, byte for byte as Apache Kafka 4.3 writes them. Where
+it must be known how many partitions a topic had at first, there is a tag more, which Kafka skips.
 
 Keys of types 10 to 15; values are of version 0, no value is a tombstone. Topics are in the order of their ids, where
 Kafka's order is whatever its hash tables give.
@@ -33,6 +34,11 @@ from leaselog.wire.errors import BadValue
 from leaselog.wire.messages import group_records as wire
 from leaselog.wire.records import Record
 from leaselog.wire.schema import Message
+from leaselog.wire.share_group_extensions import (
+    NOT_SAID,
+    CountedStatePartitionMetadataValue,
+    CountedTopicPartitionsInfo,
+)
 
 __all__ = ["SHARE_KEYS", "decode_share_fact", "encode_share_fact"]
 
@@ -123,18 +129,25 @@ def _current(current: ShareCurrent) -> Message:
 
 
 def _states(states: ShareStates) -> Message:
-    return wire.ShareGroupStatePartitionMetadataValue(
-        initializing_topics=_infos(states.initializing),
-        initialized_topics=_infos(states.initialized),
+    return CountedStatePartitionMetadataValue(
+        initializing_topics=_infos(states.initializing, states.first_counts),
+        initialized_topics=_infos(states.initialized, states.first_counts),
         deleting_topics=[
             wire.TopicInfo(topic_id=topic, topic_name=name) for topic, name in sorted(states.deleting.items())
         ],
     )
 
 
-def _infos(table: Mapping[TopicId, TopicPartitions]) -> list[wire.TopicPartitionsInfo]:
+def _infos(
+    table: Mapping[TopicId, TopicPartitions], first_counts: Mapping[TopicId, int]
+) -> list[CountedTopicPartitionsInfo]:
     return [
-        wire.TopicPartitionsInfo(topic_id=topic, topic_name=p.name, partitions=sorted(p.partitions))
+        CountedTopicPartitionsInfo(
+            topic_id=topic,
+            topic_name=p.name,
+            partitions=sorted(p.partitions),
+            first_count=first_counts.get(topic, NOT_SAID),
+        )
         for topic, p in sorted(table.items())
     ]
 
@@ -204,11 +217,13 @@ def _read_state(key: bytes, value: bytes | None) -> ShareStateStored:
     named = decode(wire.ShareGroupStatePartitionMetadataKey, 0, key, _SHORT.size)
     states = None
     if value is not None:
-        body = _read(wire.ShareGroupStatePartitionMetadataValue, value)
+        body = _read(CountedStatePartitionMetadataValue, value)
+        topics = (*body.initializing_topics, *body.initialized_topics)
         states = ShareStates(
             _named_places(body.initializing_topics),
             _named_places(body.initialized_topics),
             {TopicId(topic.topic_id): topic.topic_name for topic in body.deleting_topics},
+            {TopicId(topic.topic_id): topic.first_count for topic in topics if topic.first_count >= 0},
         )
     return ShareStateStored(GroupId(named.group_id), states)
 
@@ -224,7 +239,7 @@ def _places(topics: Iterable[_Places]) -> Assignment:
     return {TopicId(topic.topic_id): frozenset(topic.partitions) for topic in topics}
 
 
-def _named_places(topics: Iterable[wire.TopicPartitionsInfo]) -> dict[TopicId, TopicPartitions]:
+def _named_places(topics: Iterable[CountedTopicPartitionsInfo]) -> dict[TopicId, TopicPartitions]:
     return {TopicId(t.topic_id): TopicPartitions(t.topic_name, frozenset(t.partitions)) for t in topics}
 
 

@@ -38,6 +38,7 @@ from leaselog.coordination.share_group_commands import (
     ShareStatesToDelete,
     StatesOfTopic,
 )
+from leaselog.coordination.share_state_batches import NO_OFFSET
 from leaselog.coordination.share_state_commands import (
     NO_EPOCH,
     DeleteState,
@@ -66,6 +67,7 @@ log = StructuredLog("share groups")
 
 _T = TypeVar("_T")
 _Place = tuple[TopicId, int]
+NOTHING: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class ShareGroups:
         if isinstance(beat, Refused):
             return beat
         if beat.to_initialize:
-            self._begin(ask.group_id, beat.to_initialize, beat.state_epoch)
+            self._begin(ask.group_id, _starts(beat.to_initialize, beat.added), beat.state_epoch)
         elif not beat.is_initializing:
             return beat
         tasks = self._beginning.get(ask.group_id)
@@ -163,9 +165,9 @@ class ShareGroups:
 
     # -- state that begins ----------------------------------------------------------------------------------
 
-    def _begin(self, group_id: GroupId, places: Places, state_epoch: int) -> None:
+    def _begin(self, group_id: GroupId, starts: Mapping[_Place, int], state_epoch: int) -> None:
         """Not given up when the member that set it off goes away: others need it too."""
-        task = asyncio.get_running_loop().create_task(self._initialize_all(group_id, places, state_epoch))
+        task = asyncio.get_running_loop().create_task(self._initialize_all(group_id, starts, state_epoch))
         self._beginning.setdefault(group_id, set()).add(task)
         task.add_done_callback(lambda done: self._begun(group_id, done))
 
@@ -175,10 +177,11 @@ class ShareGroups:
         if not tasks:
             del self._beginning[group_id]
 
-    async def _initialize_all(self, group_id: GroupId, places: Places, state_epoch: int) -> None:
-        wanted = [(topic, i) for topic, partitions in places.items() for i in sorted(partitions)]
+    async def _initialize_all(
+        self, group_id: GroupId, starts: Mapping[_Place, int], state_epoch: int
+    ) -> None:
         # Nobody waits for the group to have written the outcome down: the heartbeats that build on it do.
-        outcomes, _ = await self._initialize(group_id, dict.fromkeys(wanted, -1), state_epoch)
+        outcomes, _ = await self._initialize(group_id, starts, state_epoch)
         refused = {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Refused)}
         if refused:
             (topic, partition), why = next(iter(refused.items()))
@@ -382,6 +385,16 @@ def _continued(ask: ShareHeartbeat, beat: ShareBeat) -> ShareHeartbeat:
         continues_from=ask.member_epoch,
         wants_assignment=beat.assignment is not None,
     )
+
+
+def _starts(places: Places, added: Places) -> dict[_Place, int]:
+    """Where each begins. What was added to a topic begins with its first record; of the rest the group's policy
+    decides when it is first read."""
+    return {
+        (topic, i): 0 if i in added.get(topic, NOTHING) else NO_OFFSET
+        for topic, partitions in places.items()
+        for i in sorted(partitions)
+    }
 
 
 def _by_topic(places: Iterable[_Place]) -> dict[TopicId, frozenset[int]]:

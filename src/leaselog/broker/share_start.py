@@ -1,7 +1,7 @@
 """Where a group begins on a partition it has never had a start offset for: `share.auto.offset.reset`.
 
 Decided when the partition is first read for the group, not when the group was made; it is not written down until the
-first state is (KIP-932).
+first state is (KIP-932). Partitions that are added to a topic the group knows have a start offset from the first: 0.
 """
 
 from __future__ import annotations

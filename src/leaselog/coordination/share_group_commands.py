@@ -16,6 +16,7 @@ from leaselog.model import GroupId, MemberId, Refused, TopicId, TopicPartition
 __all__ = [
     "JOIN_EPOCH",
     "LEAVE_EPOCH",
+    "NO_PLACES",
     "AlterShareOffsets",
     "DeleteShareOffsets",
     "DescribeShareGroup",
@@ -131,6 +132,8 @@ class ShareBeat(NamedTuple):
     assignment: Assignment | None = None
     #: state that whoever asked is to have initialized, with this epoch
     to_initialize: Places | None = None
+    #: of that, what was added to topics that the group knew: it begins at 0, the rest where the group's policy says
+    added: Places = NO_PLACES
     state_epoch: int = 0
     #: somebody else is initializing state that this group waits for
     is_initializing: bool = False

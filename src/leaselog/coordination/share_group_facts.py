@@ -83,6 +83,8 @@ class ShareStates:
     initialized: Mapping[TopicId, TopicPartitions] = field(default_factory=dict)
     #: names of the topics whose state is to go
     deleting: Mapping[TopicId, str] = field(default_factory=dict)
+    #: how many partitions a topic had when the group came to know of it, where those above do not tell
+    first_counts: Mapping[TopicId, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

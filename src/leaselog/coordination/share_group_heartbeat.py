@@ -35,7 +35,12 @@ from leaselog.coordination.share_group_facts import (
     ShareMemberStored,
     ShareTargetStored,
 )
-from leaselog.coordination.share_group_states import begin_missing, offerable
+from leaselog.coordination.share_group_states import (
+    NOTHING_MISSING,
+    begin_missing,
+    is_initializing,
+    offerable,
+)
 from leaselog.model import ErrorCode, MemberId, Refused, TopicId
 
 __all__ = ["heartbeat", "refusal_of_shape", "resume", "session_is_due"]
@@ -66,7 +71,7 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
         return ShareBeat(ask.member_id, LEAVE_EPOCH)
     _note_changes(group, _take_in(group, ask, turn), turn)
     # A heartbeat that goes on has waited once: what is missing now is for the next one to begin.
-    missing = begin_missing(group, settings, turn) if ask.continues_from is None else {}
+    missing = begin_missing(group, settings, turn) if ask.continues_from is None else NOTHING_MISSING
     _assign_if_due(group, ask.member_id, settings, turn)
     target = _target_of(group, ask.member_id, turn.around)
     leaving = _leaving(group, ask, target, turn.around)
@@ -79,9 +84,10 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
         current.epoch,
         _interval_ms(group, settings, turn),
         current.assigned if is_full or is_moved else None,
-        missing or None,
+        missing.places or None,
+        missing.added,
         group.epoch.epoch,
-        is_initializing=not missing and _is_initializing(group, turn.around),
+        is_initializing=not missing.places and is_initializing(group, turn.around),
         target=target,
         leaving=leaving,
     )
@@ -199,11 +205,6 @@ def _offered(group: ShareGroup) -> Mapping[TopicId, frozenset[int]]:
     return group.offered
 
 
-def _is_initializing(group: ShareGroup, around: Surroundings) -> bool:
-    shapes = (around.topic(name) for name in group.subscribed)
-    return any(shape is not None and shape.topic_id in group.states.initializing for shape in shapes)
-
-
 # Who does what
 
 
@@ -242,9 +243,11 @@ def _move(group: ShareGroup, ask: ShareHeartbeat, assigned: Assignment, turn: Tu
     previous = current.previous_epoch
     if current.epoch != group.assignment.epoch:
         previous = current.epoch if ask.continues_from is None else ask.continues_from
-    if assigned != current.assigned and not ask.may_hold:
-        taken = _difference(_union(group.taken.get(ask.member_id, {}), current.assigned), assigned)
-        group.taken[ask.member_id] = taken
+    if assigned != current.assigned:
+        # What it loses in a session it is asked about. What it gets back it has, session or not.
+        taken = group.taken.get(ask.member_id, NO_TARGET)
+        lost = taken if ask.may_hold else _union(taken, current.assigned)
+        group.taken[ask.member_id] = _difference(lost, assigned)
     after = ShareCurrent(group.assignment.epoch, previous, assigned)
     if after != current:
         group.decide(ShareCurrentStored(group.group_id, ask.member_id, after), turn)

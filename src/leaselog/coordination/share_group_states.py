@@ -3,17 +3,24 @@
 A partition is *initializing* from when the group first wants it until the persister has said yes, *initialized* from
 then on, and its topic is *deleting* from when an administrator wants the state gone until it is. Each step is written
 down before the persister is asked, so that whoever comes after a crash knows what may be half done.
+
+Where a group begins on a partition depends on which came first. Partitions that a topic had when the group came to know
+of it begin where the group's policy says. One that was added since begins at 0, whatever the policy: its first records
+were written for a group that was there (KIP-932, KAFKA-20742; ADR 0021).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
 
 from leaselog.coordination.group_commands import Done
 from leaselog.coordination.group_surroundings import ShareSettings, Surroundings
 from leaselog.coordination.group_turn import Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
+    NO_PLACES,
     AlterShareOffsets,
     DeleteShareOffsets,
     KnownShareStates,
@@ -35,12 +42,15 @@ from leaselog.model import ErrorCode, Refused, TopicId, TopicPartition
 
 __all__ = [
     "NOT_EMPTY",
+    "NOTHING_MISSING",
+    "Missing",
     "alter_offsets",
     "begin_missing",
     "delete_all",
     "delete_offsets",
     "drop_lost",
     "forget",
+    "is_initializing",
     "known",
     "offerable",
     "settle",
@@ -71,22 +81,50 @@ def offerable(group: ShareGroup, around: Surroundings) -> dict[TopicId, frozense
 # Beginning
 
 
-def begin_missing(group: ShareGroup, settings: ShareSettings, turn: Turn) -> dict[TopicId, frozenset[int]]:
+class Missing(NamedTuple):
+    """What is to begin, and which of it was added to topics that the group knew: that begins at 0."""
+
+    places: Places
+    added: Places
+
+
+NOTHING_MISSING = Missing({}, {})
+
+
+def begin_missing(group: ShareGroup, settings: ShareSettings, turn: Turn) -> Missing:
     """What of the topics subscribed to has no state yet, and nobody is at: it is initializing from now on."""
     missing: Table = {}
+    abandoned: dict[TopicId, frozenset[int]] = {}
     for name in group.subscribed:
         shape = turn.around.topic(name)
         if shape is None:
             continue
         has = _partitions(group.states.initialized, shape.topic_id)
+        initializing = _partitions(group.states.initializing, shape.topic_id)
         if _is_under_way(group, shape.topic_id, settings, turn.now_ms):
-            has |= _partitions(group.states.initializing, shape.topic_id)
+            has |= initializing
+        elif initializing & has:
+            abandoned[shape.topic_id] = initializing & has
         if len(has) < shape.partition_count:
             lacking = frozenset(range(shape.partition_count)) - has
             missing[shape.topic_id] = TopicPartitions(name, lacking)
-    if missing:
-        _begin(group, missing, turn)
-    return {topic: places.partitions for topic, places in missing.items()}
+    if not missing and not abandoned:
+        return NOTHING_MISSING
+    counts = _first_counts(group.states)
+    _begin(group, missing, turn, abandoned)
+    places = {topic: here.partitions for topic, here in missing.items()}
+    added = ((t, frozenset(i for i in here if i >= counts[t])) for t, here in places.items() if t in counts)
+    return Missing(places, {topic: partitions for topic, partitions in added if partitions})
+
+
+def is_initializing(group: ShareGroup, around: Surroundings) -> bool:
+    """Is somebody at state that members wait for? Not for what begins anew: they come back to what was there."""
+    shapes = (around.topic(name) for name in group.subscribed)
+    return any(shape is not None and _has_new(group.states, shape.topic_id) for shape in shapes)
+
+
+def _has_new(states: ShareStates, topic: TopicId) -> bool:
+    return not _partitions(states.initializing, topic) <= _partitions(states.initialized, topic)
 
 
 def _is_under_way(group: ShareGroup, topic: TopicId, settings: ShareSettings, now_ms: int) -> bool:
@@ -94,13 +132,26 @@ def _is_under_way(group: ShareGroup, topic: TopicId, settings: ShareSettings, no
     return since_ms is not None and now_ms - since_ms < settings.initialize_retry_interval_ms
 
 
-def _begin(group: ShareGroup, places: Mapping[TopicId, TopicPartitions], turn: Turn) -> None:
+def _begin(
+    group: ShareGroup,
+    places: Mapping[TopicId, TopicPartitions],
+    turn: Turn,
+    abandoned: Places = NO_PLACES,
+) -> None:
+    """``abandoned``: what an administrator wanted begun anew and nobody is at any more. It stays as it is."""
     states = group.states
-    initializing = _with(states.initializing, places)
+    initializing = _with(_without(states.initializing, abandoned), places)
     deleting = {topic: name for topic, name in states.deleting.items() if topic not in places}
-    _store(group, ShareStates(initializing, states.initialized, deleting), turn)
+    counts = {topic: _partition_count(here.name, turn.around) for topic, here in places.items()}
+    counts |= _first_counts(states)
+    _store(group, ShareStates(initializing, states.initialized, deleting, counts), turn)
     for topic in places:
         group.initializing_since_ms[topic] = turn.now_ms
+
+
+def _partition_count(name: str, around: Surroundings) -> int:
+    shape = around.topic(name)
+    return 0 if shape is None else shape.partition_count
 
 
 def settle(group: ShareGroup, ask: SettleShareStates, turn: Turn) -> Done:
@@ -116,6 +167,7 @@ def settle(group: ShareGroup, ask: SettleShareStates, turn: Turn) -> Done:
         _without(_without(waiting, ask.initialized), ask.failed),
         _with(states.initialized, agreed),
         states.deleting,
+        _first_counts(states),
     )
     if after != states:
         _store(group, after, turn)
@@ -182,6 +234,7 @@ def _delete(group: ShareGroup, topics: Iterable[TopicId], turn: Turn) -> tuple[S
             {topic: places for topic, places in states.initializing.items() if topic not in marked},
             {topic: places for topic, places in states.initialized.items() if topic not in marked},
             {**states.deleting, **marked},
+            _first_counts(states),
         )
         _store(group, left, turn)
     return tuple(found)
@@ -191,7 +244,7 @@ def forget(group: ShareGroup, topics: frozenset[TopicId], turn: Turn) -> Done:
     states = group.states
     left = {topic: name for topic, name in states.deleting.items() if topic not in topics}
     if left != states.deleting:
-        _store(group, ShareStates(states.initializing, states.initialized, left), turn)
+        _store(group, replace(states, deleting=left), turn)
     return Done()
 
 
@@ -204,6 +257,7 @@ def drop_lost(group: ShareGroup, around: Surroundings, turn: Turn) -> None:
             {topic: places for topic, places in states.initializing.items() if topic not in lost},
             {topic: places for topic, places in states.initialized.items() if topic not in lost},
             {topic: name for topic, name in states.deleting.items() if topic not in lost},
+            _first_counts(states),
         )
         _store(group, left, turn)
 
@@ -258,4 +312,28 @@ def _without(table: Mapping[TopicId, TopicPartitions], less: Places) -> Table:
 
 
 def _store(group: ShareGroup, states: ShareStates, turn: Turn) -> None:
-    group.decide(ShareStateStored(group.group_id, states), turn)
+    needed = {
+        topic: count for topic, count in states.first_counts.items() if _says_more(states, topic, count)
+    }
+    group.decide(ShareStateStored(group.group_id, replace(states, first_counts=needed)), turn)
+
+
+def _first_counts(states: ShareStates) -> dict[TopicId, int]:
+    """How many partitions each topic that the group knows had when it came to know of it."""
+    known = {topic: _told_count(states, topic) for topic in (*states.initializing, *states.initialized)}
+    return {**known, **states.first_counts}
+
+
+def _told_count(states: ShareStates, topic: TopicId) -> int:
+    """As the partitions tell: those that a topic has at first begin together, and what is added comes behind them."""
+    here = _partitions(states.initialized, topic) or _partitions(states.initializing, topic)
+    return max(here, default=-1) + 1
+
+
+def _says_more(states: ShareStates, topic: TopicId, count: int) -> bool:
+    """Than what the partitions tell; of those that have state it need not be known any more where they began."""
+    if topic not in states.initializing and topic not in states.initialized:
+        return False  # the group knows nothing of the topic any more
+    first, end = sorted((count, _told_count(states, topic)))
+    initialized = _partitions(states.initialized, topic)
+    return any(i not in initialized for i in range(first, end))
