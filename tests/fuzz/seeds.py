@@ -177,8 +177,10 @@ def batches() -> Iterator[bytes]:
 def bodies() -> Iterator[bytes]:
     plain = bytes(build_batch(RECORDS)[HEADER_BYTES:])
     for codec in Codec:
-        for flags in (0, 0x08, 0x28):
+        for flags in (0, 0x08, 0x28, 0x80, 0xA0):
             yield struct.pack(">BHHq", codec | flags, len(RECORDS), len(RECORDS) - 1, NOW_MS) + plain
+        for count in (1, 300, 65_535):
+            yield struct.pack(">BHHq", codec | 0xC0, count, count - 1, NOW_MS) + plain
 
 
 def segments() -> Iterator[bytes]:

@@ -7,17 +7,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 
 import cramjam
 import pytest
 
 from fuzz.cost import Budget, allocations_traced, growth, spend
 from fuzz.seeds import NOW_MS
+from fuzz.targets.target import TOPIC_ID
 from leaselog.broker.config import parse_properties
-from leaselog.log import MemoryFiles
+from leaselog.log import AppendRefused, LogConfig, MemoryFiles, Origin, PartitionLog, finish
 from leaselog.log._scan import scan_headers, scan_valid
 from leaselog.log.index import OffsetIndex, TimeIndex
+from leaselog.log.ingest import Ingested, ingest_at_once
+from leaselog.log.ingest_rules import IngestRules
 from leaselog.log.producer_state import ProducerState
+from leaselog.model import Refused
 from leaselog.wire.codec import decode
 from leaselog.wire.compression import Codec, compress, decompress
 from leaselog.wire.errors import DecodeError
@@ -25,7 +30,7 @@ from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.frames import skip_tagged_fields
 from leaselog.wire.messages.metadata import MetadataRequest
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
-from leaselog.wire.record_batch import check_crc, iterate_headers, read_header
+from leaselog.wire.record_batch import check_crc, iterate_headers, read_header, rewrite_header
 from leaselog.wire.records import Record, build_batch, read_records
 
 TIMES = 4
@@ -117,6 +122,33 @@ def producers(size: int) -> None:
     ProducerState().restore(state.snapshot(), 0)
 
 
+def records_looked_into(size: int) -> None:
+    rules = IngestRules(is_compacted=True, codec=Codec.NONE)
+    batch = build_batch([Record(b"k", None, (), NOW_MS)] * size, codec=Codec.ZSTD)
+    place = {"next_offset": 0, "leader_epoch": 0, "now_ms": NOW_MS}
+    assert isinstance(ingest_at_once(batch, rules, ProducerState(), **place, origin=Origin.CLIENT), Ingested)
+
+
+def records_to_blame(size: int) -> None:
+    rules = IngestRules(is_compacted=True)
+    batch = build_batch([Record(None, None, (), NOW_MS)] * size)
+    place = {"next_offset": 0, "leader_epoch": 0, "now_ms": NOW_MS}
+    refused = ingest_at_once(batch, rules, ProducerState(), **place, origin=Origin.CLIENT)
+    assert isinstance(refused, AppendRefused)
+
+
+def a_time_in_a_large_batch(size: int) -> None:
+    log = _log()
+    log.append(build_batch([Record(b"k", None, (), NOW_MS)] * size), leader_epoch=0, now_ms=NOW_MS)
+    assert finish(log.max_timestamp()) is not None
+    assert finish(log.offset_for_timestamp(NOW_MS + 1)) is None
+
+
+def _log(**settings: object) -> PartitionLog:
+    config = LogConfig.of({"durability": "os", **settings})
+    return PartitionLog.open(MemoryFiles(), "data/t-0", TOPIC_ID, config, now_ms=NOW_MS, clean=True)
+
+
 def properties(size: int) -> None:
     parse_properties("a=\\\n" * size + "b\\u0041" * size + "\n#\n" * size + "k = v\n" * size)
 
@@ -146,6 +178,9 @@ def _uvarint(value: int) -> bytes:
         (frames_of_nothing, 1 << 15),
         (index_entries, 10_000),
         (producers, 1_000),
+        (records_looked_into, 5_000),
+        (records_to_blame, 5_000),
+        (a_time_in_a_large_batch, 5_000),
         (properties, 3_000),
     ],
 )
@@ -153,6 +188,55 @@ def test_it_costs_in_proportion(run: Callable[[int], None], size: int) -> None:
     # A busy machine may spoil a measurement, but it makes nothing that is quadratic look linear five times.
     measured: list[float] = []
     while not measured or measured[-1] >= MOST:
+        assert len(measured) < 5, measured
+        measured.append(growth(run, size, TIMES))
+
+
+def looked_up_in_a_large_log(size: int) -> None:
+    log = _logs(size)
+    for part in range(50):
+        assert not isinstance(log.read(size * part // 50, 1), Refused)
+
+
+def asked_for_its_largest_time(size: int) -> None:
+    for _ in range(50):
+        assert finish(_logs(size).max_timestamp()) is not None
+
+
+def claims_of_records(size: int) -> None:
+    """Seventy bytes of each, for more and more records by their header."""
+    for _ in range(50):
+        log = _log(**{"message.timestamp.type": "LogAppendTime"})
+        log.append(claiming(size), leader_epoch=0, now_ms=NOW_MS)
+        finish(log.max_timestamp())
+        finish(log.offset_for_timestamp(NOW_MS))
+
+
+def claiming(count: int) -> bytearray:
+    batch = build_batch([Record(b"k", b"xx", (), NOW_MS)])
+    header = read_header(batch)
+    header.attributes, header.record_count, header.last_offset_delta = int(Codec.ZSTD), count, count - 1
+    rewrite_header(batch, 0, header)
+    return batch
+
+
+@cache
+def _logs(size: int) -> PartitionLog:
+    log = _log(**{"index.interval.bytes": 2**31 - 1})
+    batch = build_batch([Record(b"k", b"v", (), NOW_MS)])
+    for number in range(size):
+        batch[:8] = bytes(8)
+        log.append(batch, leader_epoch=0, now_ms=NOW_MS + number)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("run", "size"),
+    [(looked_up_in_a_large_log, 2_000), (asked_for_its_largest_time, 2_000), (claims_of_records, 10_000)],
+)
+def test_it_costs_the_same_for_four_times_as_much(run: Callable[[int], None], size: int) -> None:
+    measured: list[float] = []
+    while not measured or measured[-1] >= 2.0:
         assert len(measured) < 5, measured
         measured.append(growth(run, size, TIMES))
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaselog.log import Appended, LogConfig, MemoryFiles, PartitionLog
+from leaselog.log import Appended, LogConfig, MemoryFiles, PartitionLog, finish
 from leaselog.model import Refused, TopicId
 from leaselog.wire.compression import Codec
 from leaselog.wire.record_batch import iterate_headers
@@ -110,12 +110,12 @@ def test_a_timestamp_is_found_where_a_plain_scan_finds_it(
         if record.offset >= log.start_offset
     ]
     later = [record for record in records if record.timestamp_ms >= timestamp]
-    found = log.offset_for_timestamp(timestamp)
+    found = finish(log.offset_for_timestamp(timestamp))
     assert (found and (found.offset, found.timestamp)) == (
         (later[0].offset, later[0].timestamp_ms) if later else None
     )
     newest = max(records, key=lambda record: (record.timestamp_ms, -record.offset), default=None)
-    largest = log.max_timestamp()
+    largest = finish(log.max_timestamp())
     assert (largest and (largest.offset, largest.timestamp)) == (
         (newest.offset, newest.timestamp_ms) if newest else None
     )

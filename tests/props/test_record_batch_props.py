@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaselog.log import AppendRefused, Origin
-from leaselog.log.ingest import Ingested, IngestRules, ingest
+from leaselog.log.ingest import Ingested, ingest_at_once
+from leaselog.log.ingest_rules import IngestRules
 from leaselog.log.producer_state import ProducerState
 from leaselog.wire.compression import Codec, compress, decompress
 from leaselog.wire.errors import DecodeError, Truncated
@@ -195,7 +196,7 @@ def test_ingest_answers_whatever_a_producer_sends(
                 batch
             ) else None
     rules = IngestRules(codec=target, is_compacted=is_compacted, timestamp_after_max_ms=2**42)
-    outcome = ingest(
+    outcome = ingest_at_once(
         batch, rules, ProducerState(), next_offset=5, leader_epoch=0, now_ms=NOW, origin=Origin.CLIENT
     )
     if isinstance(outcome, Ingested):

@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from leaselog.log import AppendRefused, LogConfig, Origin, RecordError
-from leaselog.log.ingest import Duplicate, Ingested, IngestRules, ingest
+from leaselog.log import AppendRefused, Inspection, LogConfig, Origin, RecordError, finish
+from leaselog.log._steps import RECORDS_PER_STEP
+from leaselog.log.ingest import Duplicate, Ingested, ingest, ingest_at_once, settle
+from leaselog.log.ingest_rules import IngestRules
 from leaselog.log.producer_state import ProducerState
 from leaselog.model import ErrorCode
 from leaselog.wire.compression import Codec
@@ -60,7 +62,7 @@ def take(
     origin: Origin = Origin.CLIENT,
     next_offset: int = 1000,
 ) -> Ingested | Duplicate | AppendRefused:
-    return ingest(
+    return ingest_at_once(
         bytearray(data) if isinstance(data, bytes) else data,
         rules,
         producers or ProducerState(),
@@ -417,3 +419,90 @@ def test_the_other_rules_come_from_the_configuration() -> None:
     assert IngestRules.of(config) == IngestRules(
         1, 2, None, None, TimestampType.LOG_APPEND_TIME, 3, 4, is_compacted=True
     )
+
+
+# -- what it may cost ----------------------------------------------------------------------------------------
+
+
+def claiming(count: int, codec: Codec, body: bytes) -> bytearray:
+    """A batch under a checksum that holds, of so many records by its header alone."""
+    header = parse_header(build_batch(records(1)))
+    header.attributes, header.size_bytes = int(codec), HEADER_BYTES + len(body)
+    header.record_count, header.last_offset_delta = count, count - 1
+    batch = bytearray(HEADER_BYTES) + body
+    rewrite_header(batch, 0, header)
+    return batch
+
+
+@pytest.mark.parametrize("rules", [RULES, APPEND_TIME], ids=["CreateTime", "LogAppendTime"])
+@pytest.mark.parametrize(
+    ("codec", "most"),
+    [
+        (Codec.NONE, 1),  # a record takes seven bytes at least
+        (Codec.SNAPPY, 22 * 8 // 7),
+        (Codec.LZ4, 256 * 8 // 7),
+        (Codec.GZIP, 1032 * 8 // 7),
+        (Codec.ZSTD, 32 * 1024 * 8 // 7),
+    ],
+)
+def test_a_batch_claims_no_more_records_than_its_bytes_can_hold(
+    codec: Codec, most: int, rules: IngestRules
+) -> None:
+    for count in (most + 1, 2**31 - 1):
+        refusal = refused(claiming(count, codec, bytes(8)), rules)
+        assert refusal.code is ErrorCode.INVALID_RECORD
+    assert taken(claiming(most, codec, bytes(8)), rules).end_offset == 1000 + most
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_the_smallest_records_there_are_fit_the_bound(codec: Codec) -> None:
+    """The worst for it: a million records, all alike, so that a codec has its best day."""
+    batch = build_batch(
+        [Record(None, None)] * 200_000, codec=codec, level=-1 if codec is Codec.GZIP else None
+    )
+    assert taken(batch, replace(RULES, max_message_bytes=2**31)).end_offset == 201_000
+
+
+def look(data: bytearray, rules: IngestRules) -> Ingested | Duplicate | AppendRefused | Inspection:
+    return ingest(
+        data, rules, ProducerState(), next_offset=1000, leader_epoch=4, now_ms=NOW, origin=Origin.CLIENT
+    )
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_large_look_inside_is_left_to_be_done_in_steps(codec: Codec) -> None:
+    count = 10_000
+    outcome = look(build_batch(records(count), codec=codec), COMPACTED)
+    assert isinstance(outcome, Inspection)
+    pauses = 0
+    for heavy in outcome.steps():
+        pauses += 1
+        if heavy is not None:
+            heavy.run()
+    assert pauses >= count // RECORDS_PER_STEP
+    settled = settle(outcome, ProducerState(), next_offset=7, leader_epoch=4, origin=Origin.CLIENT)
+    assert isinstance(settled, Ingested)
+    assert (settled.first_offset, settled.end_offset) == (7, 7 + count)
+    assert len(content(settled)) == count
+
+
+def test_a_small_look_inside_is_done_at_once() -> None:
+    for codec in Codec:
+        assert isinstance(look(build_batch(records(100), codec=codec), COMPACTED), Ingested)
+
+
+def test_what_unpacks_to_much_is_unpacked_elsewhere_however_few_records_it_has() -> None:
+    batch = build_batch([Record(b"k", bytes(1 << 20), (), NOW)], codec=Codec.ZSTD)
+    assert len(batch) < 500
+    outcome = look(batch, COMPACTED)
+    assert isinstance(outcome, Inspection)
+    assert next(outcome.steps()) is not None, "not on the caller's thread"
+
+
+def test_the_buffer_may_be_used_for_something_else_while_a_look_inside_is_under_way() -> None:
+    batch = build_batch(records(10_000))
+    outcome = look(batch, COMPACTED)
+    assert isinstance(outcome, Inspection)
+    batch[:] = bytes(len(batch))
+    finish(outcome.steps())
+    assert outcome.refusal is None

@@ -21,6 +21,7 @@ from leaselog.log import (
     PartitionLog,
     SyncJob,
     UnusableLog,
+    finish,
 )
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.wire.record_batch import iterate_headers
@@ -329,19 +330,19 @@ def test_timestamps_find_records_across_segments() -> None:
     log = open_log(segment_bytes=300, index_interval_bytes=0)
     for i, timestamp in enumerate([100, 300, 200, 500, 400]):
         append(log, b"x" * 50, timestamp=timestamp, epoch=i)
-    assert log.offset_for_timestamp(0) == (0, 100, 0)
-    assert log.offset_for_timestamp(101) == (1, 300, 1)
-    assert log.offset_for_timestamp(301) == (3, 500, 3)
-    assert log.offset_for_timestamp(501) is None
-    assert log.max_timestamp() == (3, 500, 3)
-    assert open_log().max_timestamp() is None
+    assert finish(log.offset_for_timestamp(0)) == (0, 100, 0)
+    assert finish(log.offset_for_timestamp(101)) == (1, 300, 1)
+    assert finish(log.offset_for_timestamp(301)) == (3, 500, 3)
+    assert finish(log.offset_for_timestamp(501)) is None
+    assert finish(log.max_timestamp()) == (3, 500, 3)
+    assert finish(open_log().max_timestamp()) is None
 
 
 def test_a_batch_of_log_append_time_is_found_by_that_time() -> None:
     log = open_log(message_timestamp_type="LogAppendTime")
     outcome = log.append(batch(b"a", b"b", timestamp=5), leader_epoch=0, now_ms=NOW_MS)
     assert outcome == Appended(0, 2, NOW_MS, 0)
-    assert log.offset_for_timestamp(6) == (0, NOW_MS, 0)
+    assert finish(log.offset_for_timestamp(6)) == (0, NOW_MS, 0)
 
 
 def test_epochs_are_kept_and_answered() -> None:
@@ -473,7 +474,7 @@ def test_lost_indexes_are_made_again() -> None:
         if name.endswith("index"):
             files.remove(f"data/t-0/{name}")
     log = open_log(files, segment_bytes=2000, index_interval_bytes=100)
-    assert log.offset_for_timestamp(1007) == (7, 1007, 0)
+    assert finish(log.offset_for_timestamp(1007)) == (7, 1007, 0)
     assert offsets(log.read(33, 150)) == [33]
 
 
@@ -510,8 +511,8 @@ def test_a_log_without_records_has_no_directory_and_is_read_as_empty() -> None:
     found = log.locate(0, 1000)
     assert isinstance(found, FileSlice)
     assert log.read_slice(found) == log.read(0, 1000) == b""
-    assert log.offset_for_timestamp(0) is None
-    assert log.max_timestamp() is None
+    assert finish(log.offset_for_timestamp(0)) is None
+    assert finish(log.max_timestamp()) is None
     assert log.apply_retention(NOW_MS) is None
     assert log.plan_cleaning(NOW_MS) is None
     assert log.delete_records(0) == 0

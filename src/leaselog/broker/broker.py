@@ -20,6 +20,7 @@ from leaselog.broker.fetch_sessions import FetchSessions
 from leaselog.broker.flusher import Flusher
 from leaselog.broker.group_coordinator import GroupCoordinator
 from leaselog.broker.log_store import LogStore
+from leaselog.broker.log_work import LogWork
 from leaselog.broker.machine import Machine, RealMachine
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.persister import Persister
@@ -58,6 +59,7 @@ class Broker:
         self.waiting_room = WaitingRoom()
         self.machine: Machine = RealMachine(data_dir) if machine is None else machine
         self.turns = Turns(self.machine.stopwatch)
+        self.log_work = LogWork(self.turns)
         files = self.machine.files
         files.make_directory(self.machine.data_dir)
         durability = Durability(config.durability)
@@ -72,6 +74,7 @@ class Broker:
             log_settings=self._log_settings,
             wake=self.waiting_room.wake,
             now_ms=self.now_ms,
+            work=self.log_work,
         )
         self.fetch_sessions = FetchSessions(
             slots=config.max_incremental_fetch_session_cache_slots,
@@ -183,6 +186,7 @@ class Broker:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._cleaner.close()
+        self.log_work.close()
         await self.flusher.sync_all()
         self.flusher.close()
         self.logs.close()

@@ -13,6 +13,7 @@ from leaselog.broker.config import TopicConfig
 from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.flusher import Flusher
 from leaselog.broker.log_checkpoints import LogCheckpoints
+from leaselog.broker.log_work import LogWork
 from leaselog.broker.partition import Partition
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import (
@@ -53,8 +54,10 @@ class LogStore:
         log_settings: Callable[[], Mapping[str, object]],
         wake: Callable[[Partition], None],
         now_ms: Callable[[], int],
+        work: LogWork | None = None,
     ) -> None:
         self.directory = directory
+        self._work = LogWork() if work is None else work
         self._flusher = flusher
         #: what is the broker's to set, now: durability, producer id expiration
         self._log_settings = log_settings
@@ -184,7 +187,14 @@ class LogStore:
                 end=partition_log.end_offset,
             )
         self._checkpoints.tell(partition_log, name, key)
-        return Partition(name, logs.id, partition_log, mark_dirty=self._flusher.mark_dirty, wake=self._wake)
+        return Partition(
+            name,
+            logs.id,
+            partition_log,
+            mark_dirty=self._flusher.mark_dirty,
+            wake=self._wake,
+            work=self._work,
+        )
 
     def _path(self, name: TopicPartition) -> str:
         return f"{self.directory.path}/{directory_name(name)}"

@@ -12,14 +12,27 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 
+from leaselog.broker.log_work import LogWork
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.log import Appended, AppendRefused, Durability, Origin, PartitionLog
+from leaselog.log import Appended, AppendRefused, Durability, Inspection, Origin, PartitionLog
 from leaselog.model import ErrorCode, TopicId, TopicIdPartition, TopicPartition
 
 __all__ = ["Partition"]
 
 log = StructuredLog("partition")
+
+
+@dataclass(frozen=True, slots=True)
+class _InLine:
+    """An append that waits for one before it, or is being looked into itself."""
+
+    records: bytearray
+    now_ms: int
+    origin: Origin
+    waits: bool
+    answer: asyncio.Future[Appended | AppendRefused]
 
 
 class Partition:
@@ -33,6 +46,7 @@ class Partition:
         *,
         mark_dirty: Callable[[Partition], None],
         wake: Callable[[Partition], None],
+        work: LogWork | None = None,
     ) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -45,6 +59,10 @@ class Partition:
         self._is_failure_told = False
         self._mark_dirty = mark_dirty
         self._wake = wake
+        self._work = LogWork() if work is None else work
+        #: appends whose records must be looked into at length, and what came after them: offsets go in this order
+        self._line: deque[_InLine] = deque()
+        self._working_off: asyncio.Task[None] | None = None
         #: appends that wait for the disk: the end offset that must be durable, ascending
         self._waiting: deque[tuple[int, asyncio.Future[Appended | AppendRefused], Appended]] = deque()
 
@@ -63,19 +81,66 @@ class Partition:
         answer: asyncio.Future[Appended | AppendRefused] = asyncio.get_running_loop().create_future()
         if self.is_deleted:
             answer.set_result(AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
-            return answer
-        outcome = self.log.append(records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin)
+        elif self._line:
+            self._line.append(_InLine(bytearray(records), now_ms, origin, wait, answer))
+        else:
+            outcome = self.log.begin_append(
+                records, leader_epoch=self.leader_epoch, now_ms=now_ms, origin=origin
+            )
+            if isinstance(outcome, Inspection):
+                self._line.append(_InLine(bytearray(), now_ms, origin, wait, answer))
+                self._working_off = asyncio.get_running_loop().create_task(self._work_off(outcome))
+            else:
+                self._conclude(outcome, answer, wait)
+        return answer
+
+    def _conclude(
+        self, outcome: Appended | AppendRefused, answer: asyncio.Future[Appended | AppendRefused], waits: bool
+    ) -> None:
+        """Answers an append, now or when it is as safe as its topic asks for."""
         if isinstance(outcome, Appended):
             self._mark_dirty(self)
             synced_first = self.log.config.durability is Durability.FSYNC
             if not synced_first:
                 self._wake(self)
-            if wait and synced_first and self.log.durable_end < outcome.end_offset:
+            if waits and synced_first and self.log.durable_end < outcome.end_offset:
                 self._waiting.append((outcome.end_offset, answer, outcome))
-                return answer
+                return
         self._tell_failure()
-        answer.set_result(outcome)
-        return answer
+        if not answer.done():
+            answer.set_result(outcome)
+
+    async def _work_off(self, inspection: Inspection | None) -> None:
+        """One append after the other until nobody is in line; the first one's inspection is given."""
+        try:
+            while self._line:
+                first = self._line[0]
+                outcome = await self._append_slowly(first, inspection)
+                inspection = None
+                self._line.popleft()
+                self._conclude(outcome, first.answer, first.waits)
+        finally:
+            for left in (
+                self._line
+            ):  # of a bug: whoever is in line is told of it, and the next begin a line of their own
+                if not left.answer.done():
+                    left.answer.set_result(AppendRefused(ErrorCode.UNKNOWN_SERVER_ERROR))
+            self._line.clear()
+
+    async def _append_slowly(self, asked: _InLine, inspection: Inspection | None) -> Appended | AppendRefused:
+        if inspection is None:
+            if self.is_deleted:
+                return AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            outcome = self.log.begin_append(
+                asked.records, leader_epoch=self.leader_epoch, now_ms=asked.now_ms, origin=asked.origin
+            )
+            if not isinstance(outcome, Inspection):
+                return outcome
+            inspection = outcome
+        await self._work.carry(inspection.steps())
+        if self.is_deleted:
+            return AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return self.log.append_inspected(inspection, leader_epoch=self.leader_epoch, now_ms=asked.now_ms)
 
     def _tell_failure(self) -> None:
         """One loud line when the log has stopped taking writes; a deleted one does, too, and that is no news."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from leaselog.log import PartitionLog
+from leaselog.log import PartitionLog, finish
 from leaselog.model import ErrorCode, Refused
 
 __all__ = ["duration_ms", "reset_offset"]
@@ -28,7 +28,7 @@ def reset_offset(policy: str, log: PartitionLog, *, now_ms: int) -> int | Refuse
     if policy == EARLIEST:
         return log.start_offset
     since_ms = now_ms - duration_ms(policy.partition(":")[2])
-    found = log.offset_for_timestamp(since_ms)
+    found = finish(log.offset_for_timestamp(since_ms))
     if found is None:
         return Refused(
             ErrorCode.OFFSET_NOT_AVAILABLE, f"no record is younger than {policy.partition(':')[2]}"

@@ -5,10 +5,12 @@ Knows nothing of requests, groups or time: the caller says what time it is, and 
 """
 
 from leaselog.log._intake import AppendRefused, Origin, RecordError
+from leaselog.log._steps import Heavy, Steps, finish
 from leaselog.log.checkpoints import format_offsets_by_id, parse_offsets, parse_offsets_by_id
 from leaselog.log.cleaner import CleaningJob
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import Buffer, File, Files, OsFiles, read_whole, remove_tree, replace_whole
+from leaselog.log.inspection import Inspection
 from leaselog.log.layout import (
     deleted_directory_name,
     directory_name,
@@ -35,6 +37,8 @@ __all__ = [
     "FileSlice",
     "Files",
     "FoundOffset",
+    "Heavy",
+    "Inspection",
     "LogConfig",
     "MemoryFiles",
     "OpenSegments",
@@ -43,10 +47,12 @@ __all__ = [
     "PartitionLog",
     "RecordError",
     "SegmentInfo",
+    "Steps",
     "SyncJob",
     "UnusableLog",
     "deleted_directory_name",
     "directory_name",
+    "finish",
     "format_offsets_by_id",
     "is_deleted_directory",
     "parse_directory_name",

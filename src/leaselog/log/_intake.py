@@ -7,7 +7,7 @@ from enum import Enum, auto
 
 from leaselog.model import ErrorCode
 
-__all__ = ["AppendRefused", "Origin", "RecordError"]
+__all__ = ["AppendRefused", "Origin", "RecordError", "Unfit"]
 
 
 class Origin(Enum):
@@ -34,3 +34,12 @@ class AppendRefused:
     code: ErrorCode
     message: str | None = None
     record_errors: tuple[RecordError, ...] = ()
+
+
+class Unfit(Exception):
+    """Carries a refusal out of the depth of a check."""
+
+    def __init__(
+        self, code: ErrorCode, message: str | None, record_errors: tuple[RecordError, ...] = ()
+    ) -> None:
+        self.refusal = AppendRefused(code, message, record_errors)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import sys
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from struct import Struct
 
 from leaselog.log.files import File
@@ -122,11 +122,17 @@ class TimeIndex:
         at = bisect_right(self._timestamps, timestamp) - 1
         return self.base_offset + self._relative_offsets[at] if at >= 0 else self.base_offset
 
+    def largest_before(self, offset: int) -> tuple[int, int] | None:
+        """The last entry of a batch that ends before ``offset``: nothing up to that batch has a larger timestamp."""
+        at = bisect_left(self._relative_offsets, offset - self.base_offset) - 1
+        return self._entry(at) if at >= 0 else None
+
     def last_entry(self) -> tuple[int, int] | None:
         """The largest timestamp indexed, and the last offset of its batch."""
-        if not self._timestamps:
-            return None
-        return self._timestamps[-1], self.base_offset + self._relative_offsets[-1]
+        return self._entry(-1) if self._timestamps else None
+
+    def _entry(self, at: int) -> tuple[int, int]:
+        return self._timestamps[at], self.base_offset + self._relative_offsets[at]
 
     @classmethod
     def last_entry_of(cls, base_offset: int, file: File) -> tuple[int, int] | None:

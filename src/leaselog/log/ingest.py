@@ -6,7 +6,9 @@ judged by its header and checksum alone, stamped in the buffer it came in, and n
 
 What that leaves unchecked, and Kafka checks in every batch: that the records inside decode, count up to the
 header's count and bear the timestamps that the header claims. The checksum holds, so such bytes are what the
-producer meant to send; a reader finds out. Whenever something must look inside, all of it is checked.
+producer meant to send; a reader finds out. A count that the batch's bytes cannot hold is refused all the same: offsets
+cost those who keep books on them, so a batch may claim no more of them than it pays for. Whenever something must look
+inside (see ``inspection``), all of it is checked.
 
 Differences on purpose: bytes behind the last whole batch are refused (Kafka drops them and answers success), and
 records that do not unpack are INVALID_RECORD (Kafka answers UNKNOWN_SERVER_ERROR).
@@ -17,67 +19,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from leaselog.log._intake import AppendRefused, Origin, RecordError
-from leaselog.log.config import LogConfig
+from leaselog.log._intake import AppendRefused, Origin, Unfit
+from leaselog.log._steps import finish
+from leaselog.log.ingest_rules import IngestRules
+from leaselog.log.inspection import Inspection, check_size, needs_a_look
 from leaselog.log.producer_state import KnownBatch, ProducerState
 from leaselog.model import ErrorCode, Refused
-from leaselog.wire.compression import Codec
 from leaselog.wire.errors import CorruptBatch, DecodeError, OldFormat, Truncated
 from leaselog.wire.record_batch import (
-    LOG_APPEND_TIME_BIT,
     NO_TIMESTAMP,
     BatchHeader,
     TimestampType,
     check_crc,
     parse_header,
-    rewrite_header,
     stamp,
     stamp_append_time,
 )
-from leaselog.wire.records import ScannedRecord, recompress_batch, scan_records
+from leaselog.wire.records import most_records
 
-__all__ = ["Duplicate", "Ingested", "IngestRules", "ingest"]
-
-#: Every record of a refused batch fails, so naming more of them helps nobody and could fill a response.
-MAX_RECORD_ERRORS = 1000
-
-_CODEC_NAMES = {"uncompressed": Codec.NONE, **{codec.name.lower(): codec for codec in Codec}}
-_FOREVER_MS = 2**63 - 1
-
-
-@dataclass(frozen=True, slots=True)
-class IngestRules:
-    """What a topic's configuration asks of its batches. Defaults are Kafka's."""
-
-    max_message_bytes: int = 1_048_588
-    segment_bytes: int = 1_073_741_824
-    #: None: whatever the producer chose
-    codec: Codec | None = None
-    level: int | None = None
-    timestamp_type: TimestampType = TimestampType.CREATE_TIME
-    timestamp_before_max_ms: int = _FOREVER_MS
-    timestamp_after_max_ms: int = 3_600_000
-    is_compacted: bool = False
-
-    @classmethod
-    def of(cls, config: LogConfig) -> IngestRules:
-        codec = None if config.compression_type == "producer" else _CODEC_NAMES[config.compression_type]
-        levels = {
-            Codec.GZIP: config.compression_gzip_level,
-            Codec.LZ4: config.compression_lz4_level,
-            Codec.ZSTD: config.compression_zstd_level,
-        }
-        is_append_time = config.message_timestamp_type == "LogAppendTime"
-        return cls(
-            max_message_bytes=config.max_message_bytes,
-            segment_bytes=config.segment_bytes,
-            codec=codec,
-            level=None if codec is None else levels.get(codec),
-            timestamp_type=TimestampType.LOG_APPEND_TIME if is_append_time else TimestampType.CREATE_TIME,
-            timestamp_before_max_ms=config.message_timestamp_before_max_ms,
-            timestamp_after_max_ms=config.message_timestamp_after_max_ms,
-            is_compacted=config.is_compacted,
-        )
+__all__ = ["Duplicate", "Ingested", "ingest", "ingest_at_once", "settle"]
 
 
 class Ingested(NamedTuple):
@@ -106,15 +66,6 @@ class Duplicate:
     timestamp_ms: int
 
 
-class _Unfit(Exception):
-    """Carries a refusal out of the depth of a check."""
-
-    def __init__(
-        self, code: ErrorCode, message: str | None, record_errors: tuple[RecordError, ...] = ()
-    ) -> None:
-        self.refusal = AppendRefused(code, message, record_errors)
-
-
 def ingest(
     records: bytearray | memoryview,
     rules: IngestRules,
@@ -124,25 +75,69 @@ def ingest(
     leader_epoch: int,
     now_ms: int,
     origin: Origin,
-) -> Ingested | Duplicate | AppendRefused:
+) -> Ingested | Duplicate | AppendRefused | Inspection:
     """Judge the batches and give them offsets from ``next_offset`` on, in the buffer itself where possible.
 
     All or none. ``producers`` is asked and not told. A refused buffer may have had its codec or timestamp type
-    changed and is of no more use.
+    changed and is of no more use. An ``Inspection`` is what must be done first, and would take long: ``settle`` goes
+    on from there. A coordinator's batches are small and its own; they are looked into here.
     """
     try:
         batches = _split(records, origin)
         for position, header in batches:
             _check_batch(records, position, header, rules, origin)
-        pieces = [_prepare(records, position, header, rules, now_ms) for position, header in batches]
+    except Unfit as unfit:
+        return unfit.refusal
+    inspection = Inspection(records, batches, rules, now_ms)
+    if any(needs_a_look(header, rules, now_ms) for _, header in batches):
+        if origin is Origin.COORDINATOR:
+            finish(inspection.steps())
+        elif not inspection.try_now():
+            return inspection
+    return settle(inspection, producers, next_offset=next_offset, leader_epoch=leader_epoch, origin=origin)
+
+
+def ingest_at_once(
+    records: bytearray | memoryview,
+    rules: IngestRules,
+    producers: ProducerState,
+    *,
+    next_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    origin: Origin,
+) -> Ingested | Duplicate | AppendRefused:
+    """``ingest``, however long it takes."""
+    place = {"next_offset": next_offset, "leader_epoch": leader_epoch}
+    outcome = ingest(records, rules, producers, **place, now_ms=now_ms, origin=origin)
+    if isinstance(outcome, Inspection):
+        finish(outcome.steps())
+        return settle(outcome, producers, **place, origin=origin)
+    return outcome
+
+
+def settle(
+    inspection: Inspection,
+    producers: ProducerState,
+    *,
+    next_offset: int,
+    leader_epoch: int,
+    origin: Origin,
+) -> Ingested | Duplicate | AppendRefused:
+    """What ``ingest`` gives, once the inspection's steps are done."""
+    if inspection.refusal is not None:
+        return inspection.refusal
+    records, batches, pieces = inspection.records, inspection.batches, inspection.pieces
+    try:
         known = _ask(producers, batches, origin)
-    except _Unfit as unfit:
+    except Unfit as unfit:
         return unfit.refusal
     if known is not None:
         return Duplicate(known.start_offset, known.end_offset, known.timestamp_ms)
     if pieces.count(None) < len(pieces):
         records = _join(pieces, records, batches)
-    return _place(records, [header for _, header in batches], rules, next_offset, leader_epoch, now_ms)
+    headers = [header for _, header in batches]
+    return _place(records, headers, inspection.rules, next_offset, leader_epoch, inspection.now_ms)
 
 
 # -- what the header tells -----------------------------------------------------------------------------------
@@ -159,13 +154,13 @@ def _split(records: bytearray | memoryview, origin: Origin) -> list[tuple[int, B
             batches.append((position, header))
             position += header.size_bytes
     except (OldFormat, Truncated) as error:
-        raise _Unfit(ErrorCode.INVALID_RECORD, str(error)) from None
+        raise Unfit(ErrorCode.INVALID_RECORD, str(error)) from None
     except DecodeError as error:
-        raise _Unfit(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+        raise Unfit(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
     if not batches:
-        raise _Unfit(ErrorCode.INVALID_RECORD, "no record batch")
+        raise Unfit(ErrorCode.INVALID_RECORD, "no record batch")
     if origin is Origin.CLIENT and len(batches) > 1:
-        raise _Unfit(ErrorCode.INVALID_RECORD, f"{len(batches)} record batches, expected exactly one")
+        raise Unfit(ErrorCode.INVALID_RECORD, f"{len(batches)} record batches, expected exactly one")
     return batches
 
 
@@ -174,29 +169,25 @@ def _check_batch(
 ) -> None:
     # Kafka's order, so that a batch with two faults is refused for the same one.
     if origin is Origin.CLIENT and header.base_offset != 0:
-        raise _Unfit(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset}, expected 0")
-    _check_size(header.size_bytes, rules)
+        raise Unfit(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset}, expected 0")
+    check_size(header.size_bytes, rules)
     try:
         check_crc(records, header, position)
     except CorruptBatch as error:
-        raise _Unfit(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
+        raise Unfit(ErrorCode.CORRUPT_MESSAGE, str(error)) from None
     count, delta = header.record_count, header.last_offset_delta
     if count <= 0 or count != delta + 1:
-        raise _Unfit(ErrorCode.INVALID_RECORD, f"{count} records with last offset delta {delta}")
+        raise Unfit(ErrorCode.INVALID_RECORD, f"{count} records with last offset delta {delta}")
     if not header.has_known_codec:
-        raise _Unfit(ErrorCode.INVALID_RECORD, f"compression codec {header.attributes & 0x07}")
+        raise Unfit(ErrorCode.INVALID_RECORD, f"compression codec {header.attributes & 0x07}")
+    if count > most_records(header):
+        raise Unfit(ErrorCode.INVALID_RECORD, f"{count} records in a batch of {header.size_bytes} bytes")
     if origin is not Origin.CLIENT:
         return
     if header.is_control:
-        raise _Unfit(ErrorCode.INVALID_RECORD, "a control batch from a client")
+        raise Unfit(ErrorCode.INVALID_RECORD, "a control batch from a client")
     if header.has_producer and header.base_sequence < 0:
-        raise _Unfit(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} from an idempotent producer")
-
-
-def _check_size(size_bytes: int, rules: IngestRules) -> None:
-    if size_bytes > rules.max_message_bytes:
-        message = f"batch of {size_bytes} bytes, max.message.bytes is {rules.max_message_bytes}"
-        raise _Unfit(ErrorCode.MESSAGE_TOO_LARGE, message)
+        raise Unfit(ErrorCode.INVALID_RECORD, f"sequence {header.base_sequence} from an idempotent producer")
 
 
 def _ask(
@@ -206,100 +197,10 @@ def _ask(
         if header.has_producer:
             found = producers.check(header, sequenced=origin is Origin.CLIENT)
             if isinstance(found, Refused):
-                raise _Unfit(found.code, found.message)
+                raise Unfit(found.code, found.message)
             if found is not None:
                 return found
     return None
-
-
-# -- what only the records tell ------------------------------------------------------------------------------
-
-
-def _prepare(
-    records: bytearray | memoryview, position: int, header: BatchHeader, rules: IngestRules, now_ms: int
-) -> bytearray | None:
-    """The batch made anew where its codec must change; None where the buffer's own will do."""
-    recompresses = _recompresses(header, rules)
-    if not recompresses and not _must_look_inside(header, rules, now_ms):
-        return None
-    try:
-        latest_ms = _check_records(records, position, header, rules, now_ms)
-        if rules.timestamp_type is TimestampType.CREATE_TIME:
-            _settle_create_time(records, position, header, latest_ms)
-        if not recompresses or rules.codec is None:
-            return None
-        remade = recompress_batch(records, header, position, rules.codec, level=rules.level)
-    except DecodeError as error:
-        raise _Unfit(ErrorCode.INVALID_RECORD, str(error)) from None
-    _check_size(header.size_bytes, rules)
-    return remade
-
-
-def _recompresses(header: BatchHeader, rules: IngestRules) -> bool:
-    # Kafka leaves an uncompressed control batch alone.
-    if rules.codec is None or header.is_control:
-        return False
-    return header.compression is not rules.codec
-
-
-def _must_look_inside(header: BatchHeader, rules: IngestRules, now_ms: int) -> bool:
-    if rules.is_compacted or header.attributes & LOG_APPEND_TIME_BIT:
-        return True
-    if rules.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        return False
-    # The upper limit has a default, an hour, so it must not cost a look inside: the header names the largest
-    # timestamp, and the base is the first record's. The lower limit has none; a topic that sets it pays.
-    latest_ms = max(header.max_timestamp, header.base_timestamp)
-    return latest_ms - now_ms > rules.timestamp_after_max_ms or rules.timestamp_before_max_ms != _FOREVER_MS
-
-
-def _check_records(
-    records: bytearray | memoryview, position: int, header: BatchHeader, rules: IngestRules, now_ms: int
-) -> int:
-    """The largest timestamp there really is; every record is decoded and judged."""
-    errors: list[RecordError] = []
-    has_bad_timestamp = False
-    latest_ms, total = NO_TIMESTAMP, 0
-    for index, record in enumerate(scan_records(records, header, position)):
-        latest_ms = max(latest_ms, record.timestamp_ms)
-        fault = "no key, and the topic is compacted" if rules.is_compacted and record.key is None else None
-        if fault is None:
-            fault = _timestamp_fault(record, header, rules, now_ms)
-            has_bad_timestamp = has_bad_timestamp or fault is not None
-        if fault is not None:
-            total += 1
-            if len(errors) < MAX_RECORD_ERRORS:
-                errors.append(RecordError(index, fault))
-    if errors:
-        code = ErrorCode.INVALID_TIMESTAMP if has_bad_timestamp else ErrorCode.INVALID_RECORD
-        message = f"{total} of {header.record_count} records refused; the first, {errors[0].index}: "
-        raise _Unfit(code, message + errors[0].message, tuple(errors))
-    return latest_ms
-
-
-def _timestamp_fault(
-    record: ScannedRecord, header: BatchHeader, rules: IngestRules, now_ms: int
-) -> str | None:
-    is_bounded = rules.timestamp_type is TimestampType.CREATE_TIME and record.timestamp_ms != NO_TIMESTAMP
-    if not is_bounded:
-        claims_log_time = header.attributes & LOG_APPEND_TIME_BIT
-        return "a producer may not claim log append time" if claims_log_time else None
-    age_ms = now_ms - record.timestamp_ms
-    if -rules.timestamp_after_max_ms <= age_ms <= rules.timestamp_before_max_ms:
-        return None
-    earliest, latest = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms
-    return f"timestamp {record.timestamp_ms}, expected one in [{earliest}, {latest}]"
-
-
-def _settle_create_time(
-    records: bytearray | memoryview, position: int, header: BatchHeader, latest_ms: int
-) -> None:
-    """Correct a header that claims another largest timestamp, or the log's time, as Kafka does silently."""
-    if header.max_timestamp == latest_ms and not header.attributes & LOG_APPEND_TIME_BIT:
-        return
-    header.max_timestamp = latest_ms
-    header.attributes &= ~LOG_APPEND_TIME_BIT
-    rewrite_header(records, position, header)
 
 
 # -- giving them their place ---------------------------------------------------------------------------------

@@ -25,11 +25,14 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from leaselog.log._intake import AppendRefused, Origin
+from leaselog.log._steps import Steps
 from leaselog.log.checkpoints import format_epochs
 from leaselog.log.cleaner import CleaningJob, cleanable
 from leaselog.log.config import Durability, LogConfig
 from leaselog.log.files import Files, replace_whole
-from leaselog.log.ingest import Duplicate, Ingested, IngestRules, ingest
+from leaselog.log.ingest import Duplicate, Ingested, ingest, ingest_at_once, settle
+from leaselog.log.ingest_rules import IngestRules
+from leaselog.log.inspection import Inspection
 from leaselog.log.layout import CLEANED, EPOCHS
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.producer_state import Producer
@@ -171,7 +174,30 @@ class PartitionLog:
         ``failure``.
         """
         if self.failure is not None:
-            return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {self.failure}")
+            return self._storage_error(self.failure)
+        outcome = ingest_at_once(
+            writable(records),
+            self._rules,
+            self._producers,
+            next_offset=self.end_offset,
+            leader_epoch=leader_epoch,
+            now_ms=now_ms,
+            origin=origin,
+        )
+        return self._take(outcome, now_ms)
+
+    def begin_append(
+        self,
+        records: Buffer,
+        *,
+        leader_epoch: int,
+        now_ms: int,
+        origin: Origin = Origin.CLIENT,
+    ) -> Appended | AppendRefused | Inspection:
+        """As ``append``, but what takes long is left to the caller: once the inspection's steps are done it goes to
+        ``append_inspected``, and the buffer may be used for something else meanwhile."""
+        if self.failure is not None:
+            return self._storage_error(self.failure)
         outcome = ingest(
             writable(records),
             self._rules,
@@ -181,6 +207,24 @@ class PartitionLog:
             now_ms=now_ms,
             origin=origin,
         )
+        return outcome if isinstance(outcome, Inspection) else self._take(outcome, now_ms)
+
+    def append_inspected(
+        self, inspection: Inspection, *, leader_epoch: int, now_ms: int
+    ) -> Appended | AppendRefused:
+        """The rest of an append of a client's, at the log's end as it is now."""
+        if self.failure is not None:
+            return self._storage_error(self.failure)
+        outcome = settle(
+            inspection,
+            self._producers,
+            next_offset=self.end_offset,
+            leader_epoch=leader_epoch,
+            origin=Origin.CLIENT,
+        )
+        return self._take(outcome, now_ms)
+
+    def _take(self, outcome: Ingested | Duplicate | AppendRefused, now_ms: int) -> Appended | AppendRefused:
         if isinstance(outcome, AppendRefused):
             return outcome
         if isinstance(outcome, Duplicate):
@@ -190,10 +234,14 @@ class PartitionLog:
             self._write(outcome, now_ms)
         except OSError as error:
             self._fail(error)
-            return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {error}")
+            return self._storage_error(error)
         return Appended(
             outcome.first_offset, outcome.end_offset, outcome.log_append_time_ms, self.start_offset
         )
+
+    @staticmethod
+    def _storage_error(why: OSError) -> AppendRefused:
+        return AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log failed: {why}")
 
     def _write(self, batches: Ingested, now_ms: int) -> None:
         if not self._is_made:
@@ -384,12 +432,12 @@ class PartitionLog:
             self.failure = self.failure or error
             return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
-    def offset_for_timestamp(self, timestamp: int) -> FoundOffset | None:
-        """The first visible record no older than ``timestamp``."""
+    def offset_for_timestamp(self, timestamp: int) -> Steps[FoundOffset | None]:
+        """The first visible record no older than ``timestamp``. Raises ``OSError`` and ``DecodeError``."""
         return first_at_or_after(self._segments, timestamp, start=self.start_offset, end=self.high_watermark)
 
-    def max_timestamp(self) -> FoundOffset | None:
-        """The first visible record with the largest timestamp; None if none has one."""
+    def max_timestamp(self) -> Steps[FoundOffset | None]:
+        """The first visible record with the largest timestamp; None if none has one. Raises the same."""
         return largest_timestamp(self._segments, start=self.start_offset, end=self.high_watermark)
 
     # -- forgetting -------------------------------------------------------------------------------------

@@ -26,6 +26,8 @@ __all__ = ["FileSlice", "Segment", "TimestampAt"]
 
 #: of indexes made outside an append, where the topic's own interval is not at hand
 _INTERVAL_BYTES = 4096
+#: `index.interval.bytes` may ask for more, up to no index at all; a look-up would then read a segment's every header
+_LONGEST_INTERVAL_BYTES = 16 * 1024
 #: where the nothing that an empty segment holds is read from: it may have no file yet
 _NO_BYTES = MemoryFiles().open("empty", create=True)
 
@@ -103,7 +105,7 @@ class Segment:
             self._largest = TimestampAt(header.max_timestamp, last_offset)
         if self._first_timestamp is None and self.size_bytes == 0:
             self._first_timestamp = header.max_timestamp
-        if self._bytes_since_entry > interval_bytes:
+        if self._bytes_since_entry > min(interval_bytes, _LONGEST_INTERVAL_BYTES):
             self.offset_index().append(last_offset, self.size_bytes)
             self.time_index().append(*self.largest())
             self._bytes_since_entry = 0

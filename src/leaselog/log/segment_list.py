@@ -34,6 +34,13 @@ class SegmentList:
     def __iter__(self) -> Iterator[Segment]:
         return iter(self._segments)
 
+    def __contains__(self, segment: object) -> bool:
+        """Whether it is still here."""
+        if not isinstance(segment, Segment):
+            return False
+        at = bisect_right(self._segments, segment.base_offset, key=_base_offset) - 1
+        return at >= 0 and self._segments[at] is segment
+
     @property
     def active(self) -> Segment:
         return self._segments[-1]

@@ -1,13 +1,22 @@
-"""Finding records by their timestamps: the right segment, the right batch by the indexes, then inside the batch."""
+"""Finding records by their timestamps: the right segment, the right batch by the indexes, then inside the batch.
+
+In steps: what the indexes leave is a bounded stretch of batches, but a batch may be large, and where the log begins
+in the middle of a segment the index does not know the largest timestamp behind that. Segments that leave the log
+between two steps are passed over.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection
 from typing import NamedTuple
 
+from leaselog.log._steps import HEADERS_PER_STEP, RECORDS_PER_STEP, Steps
+from leaselog.log._unpacking import Unpacking
+from leaselog.log.files import File
 from leaselog.log.segment import Segment
+from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import BatchHeader, TimestampType
-from leaselog.wire.records import scan_records
+from leaselog.wire.records import scan_times
 
 __all__ = ["FoundOffset", "first_at_or_after", "largest_timestamp"]
 
@@ -18,71 +27,135 @@ class FoundOffset(NamedTuple):
     leader_epoch: int
 
 
+class _Batch(NamedTuple):
+    """By its file, as another may have the segment's name by the time it is read."""
+
+    file: File
+    position: int
+    header: BatchHeader
+
+
 def first_at_or_after(
-    segments: Iterable[Segment], timestamp: int, *, start: int, end: int
-) -> FoundOffset | None:
+    segments: Collection[Segment], timestamp: int, *, start: int, end: int
+) -> Steps[FoundOffset | None]:
     """The first record in ``[start, end)`` that is no older than ``timestamp``."""
-    for segment in segments:
-        if segment.end_offset <= start or segment.largest().timestamp < timestamp:
+    for segment in tuple(segments):
+        yield None
+        if segment.end_offset <= start or segment not in segments:
             continue
-        found = _first_in_segment(segment, timestamp, start, end)
+        if segment.largest().timestamp < timestamp:
+            continue
+        found = yield from _first_in_segment(segment, timestamp, start, end)
         if found is not None:
             return found
     return None
 
 
-def _first_in_segment(segment: Segment, timestamp: int, start: int, end: int) -> FoundOffset | None:
-    from_offset = max(segment.time_index().offset_before(timestamp), start)
-    for position, header in segment.headers(segment.offset_index().position_before(from_offset)):
+def _first_in_segment(segment: Segment, timestamp: int, start: int, end: int) -> Steps[FoundOffset | None]:
+    from_offset, file = max(segment.time_index().offset_before(timestamp), start), segment.file()
+    headers = segment.headers(segment.offset_index().position_before(from_offset))
+    for count, (position, header) in enumerate(headers, 1):
         if header.base_offset >= end:
             return None
         if header.max_timestamp >= timestamp and header.end_offset > start and not header.is_control:
-            for offset, record_timestamp in _timestamps(segment, position, header):
-                if record_timestamp >= timestamp and start <= offset < end:
-                    return FoundOffset(offset, record_timestamp, header.leader_epoch)
+            found = yield from _first_in_batch(_Batch(file, position, header), timestamp, start, end)
+            if found is not None:
+                return found
+        if count % HEADERS_PER_STEP == 0:
+            yield None
     return None
 
 
-def largest_timestamp(segments: Iterable[Segment], *, start: int, end: int) -> FoundOffset | None:
+def _first_in_batch(batch: _Batch, timestamp: int, start: int, end: int) -> Steps[FoundOffset | None]:
+    header = batch.header
+    if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
+        return _of_append_time(header, start, end)
+    records = yield from _unpack(batch)
+    for count, (offset, record_timestamp, _) in enumerate(scan_times(records, header), 1):
+        if record_timestamp >= timestamp and start <= offset < end:
+            return FoundOffset(offset, record_timestamp, header.leader_epoch)
+        if count % RECORDS_PER_STEP == 0:
+            yield None
+    return None
+
+
+def largest_timestamp(segments: Collection[Segment], *, start: int, end: int) -> Steps[FoundOffset | None]:
     """The first record in ``[start, end)`` with the largest timestamp there; None when no record has one.
 
-    The indexes know the largest batch of whole segments; only when that one lies outside the range are
-    the headers of a segment read.
+    The indexes know the largest batch of whole segments, and of a segment's beginning; what they leave, the
+    headers are read for.
     """
-    best: tuple[int, Segment, int, BatchHeader] | None = None
-    for segment in segments:
-        candidate = _largest_batch(segment, start, end)
-        if candidate is not None and (best is None or candidate[1].max_timestamp > best[0]):
-            best = (candidate[1].max_timestamp, segment, *candidate)
+    best: _Batch | None = None
+    for segment in tuple(segments):
+        yield None
+        if segment not in segments:
+            continue
+        candidate = yield from _largest_batch(segment, start, end)
+        if candidate is not None and _is_larger(candidate.header, best):
+            best = candidate
     if best is None:
         return None
-    _, segment, position, header = best
-    inside = [pair for pair in _timestamps(segment, position, header) if start <= pair[0] < end]
-    if not inside:
-        return None
-    offset, timestamp = max(inside, key=lambda pair: (pair[1], -pair[0]))
-    return FoundOffset(offset, timestamp, header.leader_epoch)
+    found = yield from _largest_in_batch(best, start, end)
+    return found
 
 
-def _largest_batch(segment: Segment, start: int, end: int) -> tuple[int, BatchHeader] | None:
+def _is_larger(header: BatchHeader, best: _Batch | None) -> bool:
+    return best is None or header.max_timestamp > best.header.max_timestamp
+
+
+def _largest_batch(segment: Segment, start: int, end: int) -> Steps[_Batch | None]:
     largest = segment.largest()
     if segment.end_offset <= start or segment.base_offset >= end or largest.timestamp < 0:
         return None
-    if start <= largest.offset < end:
-        indexed = next(segment.headers(segment.batch_of(largest.offset)), None)
-        # Compaction may have emptied the very batch.
-        if indexed is not None and indexed[1].record_count:
-            return indexed
-    within = (
-        pair for pair in segment.headers() if start < pair[1].end_offset <= end and pair[1].record_count
-    )
-    return max(within, key=lambda pair: pair[1].max_timestamp, default=None)
+    best, from_offset = _indexed(segment, largest.offset, start, end), start
+    if best is not None:
+        return best
+    known = segment.time_index().largest_before(end)
+    if known is not None and (best := _indexed(segment, known[1], start, end)) is not None:
+        # What readers may not see yet has a larger one, most often: only what came after the index's last word is left.
+        from_offset = known[1] + 1
+    file = segment.file()
+    for count, (position, header) in enumerate(segment.headers(segment.batch_of(from_offset)), 1):
+        if header.end_offset > end:
+            break
+        if header.record_count and _is_larger(header, best):
+            best = _Batch(file, position, header)
+        if count % HEADERS_PER_STEP == 0:
+            yield None
+    return best
 
 
-def _timestamps(segment: Segment, position: int, header: BatchHeader) -> Iterator[tuple[int, int]]:
+def _indexed(segment: Segment, last_offset: int, start: int, end: int) -> _Batch | None:
+    """The batch that ends with ``last_offset``, if it is in the range; compaction may have emptied it."""
+    if not start <= last_offset < end:
+        return None
+    found = next(segment.headers(segment.batch_of(last_offset)), None)
+    return _Batch(segment.file(), *found) if found is not None and found[1].record_count else None
+
+
+def _largest_in_batch(batch: _Batch, start: int, end: int) -> Steps[FoundOffset | None]:
+    header, best = batch.header, None
     if header.timestamp_type is TimestampType.LOG_APPEND_TIME:
-        # Every record has the batch's time, whatever its producer wrote.
-        yield from ((offset, header.max_timestamp) for offset in range(header.base_offset, header.end_offset))
-        return
-    batch = segment.file().read_at(position, header.size_bytes)
-    yield from ((record.offset, record.timestamp_ms) for record in scan_records(batch, header))
+        return _of_append_time(header, start, end)
+    records = yield from _unpack(batch)
+    for count, (offset, timestamp, _) in enumerate(scan_times(records, header), 1):
+        if start <= offset < end and (best is None or timestamp > best.timestamp):
+            best = FoundOffset(offset, timestamp, header.leader_epoch)
+        if count % RECORDS_PER_STEP == 0:
+            yield None
+    return best
+
+
+def _of_append_time(header: BatchHeader, start: int, end: int) -> FoundOffset | None:
+    """Every record has the batch's time, whatever its producer wrote: the first will do, unseen."""
+    offset = max(header.base_offset, start)
+    if offset >= min(header.end_offset, end):
+        return None
+    return FoundOffset(offset, header.max_timestamp, header.leader_epoch)
+
+
+def _unpack(batch: _Batch) -> Steps[Buffer]:
+    unpacking = Unpacking(batch.file.read_at(batch.position, batch.header.size_bytes), batch.header)
+    if not unpacking.try_now():
+        yield unpacking
+    return unpacking.records()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from enum import IntEnum
+from mmap import mmap
 from struct import Struct
 
 import cramjam
@@ -16,7 +17,7 @@ from leaselog.model import BrokenInvariant
 from leaselog.wire.errors import BadLength, CorruptBatch
 from leaselog.wire.primitives import Buffer
 
-__all__ = ["DEFAULT_LEVELS", "MAX_DECOMPRESSED_BYTES", "Codec", "compress", "decompress"]
+__all__ = ["DEFAULT_LEVELS", "MAX_DECOMPRESSED_BYTES", "Codec", "compress", "decompress", "most_unpacked"]
 
 
 class Codec(IntEnum):
@@ -36,6 +37,10 @@ MAX_DECOMPRESSED_BYTES = 64 * 1024 * 1024
 
 #: `compression.<codec>.level`, Kafka's defaults. Snappy has no levels.
 DEFAULT_LEVELS = {Codec.GZIP: -1, Codec.LZ4: 9, Codec.ZSTD: 3}
+
+#: how many bytes one byte can become: deflate's longest match for its shortest code, snappy's 64 bytes for 3, LZ4's
+#: lengths of 255 a byte, zstd's block of 128 KiB for 4
+_MOST_GROWTH = {Codec.NONE: 1, Codec.GZIP: 1032, Codec.SNAPPY: 22, Codec.LZ4: 256, Codec.ZSTD: 32 * 1024}
 
 _INT = Struct(">i")
 _UINT_LE = Struct("<I")
@@ -60,6 +65,8 @@ _GZIP_PIECE_BYTES = 4 * 1024
 
 _FIRST_ROOM_BYTES = 16 * 1024
 _FIRST_ROOM_RATIO = 4
+#: more than this comes from the kernel, a page at a time as it is needed
+_CLEARED_BYTES = 256 * 1024
 #: how cramjam says that the output did not fit, which it reports like any broken stream
 _OUT_OF_ROOM = "whole buffer"
 
@@ -78,6 +85,13 @@ def compress(codec: Codec, data: Buffer, level: int | None = None) -> bytes:
             return _compress_lz4(memoryview(data), DEFAULT_LEVELS[Codec.LZ4] if level is None else level)
         case Codec.ZSTD:
             return bytes(cramjam.zstd.compress(data, DEFAULT_LEVELS[Codec.ZSTD] if level is None else level))
+
+
+def most_unpacked(codec: Codec, packed_bytes: int) -> int:
+    """What so many bytes can unpack to at most, whatever they are; none of them has to be looked at."""
+    if codec is Codec.NONE:
+        return packed_bytes
+    return min(_MOST_GROWTH[codec] * packed_bytes, MAX_DECOMPRESSED_BYTES)
 
 
 def decompress(codec: Codec, data: Buffer, limit_bytes: int = MAX_DECOMPRESSED_BYTES) -> Buffer:
@@ -124,15 +138,16 @@ def _decompress_gzip(data: Buffer, limit_bytes: int) -> bytes:
 
 
 def _decompress_frames(codec: object, data: Buffer, limit_bytes: int) -> memoryview:
-    """LZ4 and zstd need not say how large they get: guess, and try again with more room up to the limit.
+    """LZ4 and zstd need not say how large they get: guess, and try again with all the room there may be.
 
-    Growing fourfold costs a third more at worst. Room for the limit at once was measured at 36 ms for any
-    batch, however small, because Python clears what it allocates.
+    Room for the limit at once was measured at 36 ms for any batch, however small, because Python clears what it
+    allocates. The kernel clears a page when it is first written to, and only then is it there.
     """
     room = _FIRST_ROOM_BYTES + _FIRST_ROOM_RATIO * len(data)
     while True:
         # One byte more than may be used, so that a batch exactly as large as the limit still succeeds.
-        unpacked = bytearray(min(room, limit_bytes) + 1)
+        wanted = min(room, limit_bytes) + 1
+        unpacked = bytearray(wanted) if wanted <= _CLEARED_BYTES else mmap(-1, wanted)
         try:
             size: int = codec.decompress_into(data, unpacked)  # type: ignore[attr-defined]
         except cramjam.DecompressionError as bad:
@@ -143,7 +158,7 @@ def _decompress_frames(codec: object, data: Buffer, limit_bytes: int) -> memoryv
             return memoryview(unpacked)[:size]
         if room >= limit_bytes:
             raise _too_large(limit_bytes)
-        room *= _FIRST_ROOM_RATIO
+        room = limit_bytes
 
 
 def _compress_xerial(data: memoryview) -> bytes:

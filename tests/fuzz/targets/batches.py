@@ -7,13 +7,20 @@ from contextlib import suppress
 from typing import Any
 
 from fuzz.targets.messages import take_acquired
-from fuzz.targets.target import NOW_MS, UNPACKED_BYTES, Unwanted
+from fuzz.targets.target import NOW_MS, TOPIC_ID, UNPACKED_BYTES, Unwanted
 from leaselog.client.compiled_records import has_parser, read_records_compiled
 from leaselog.log import (
+    Appended,
     AppendRefused,
+    Durability,
+    LogConfig,
+    MemoryFiles,
     Origin,
+    PartitionLog,
+    finish,
 )
-from leaselog.log.ingest import Ingested, IngestRules, ingest
+from leaselog.log.ingest import Ingested, ingest_at_once
+from leaselog.log.ingest_rules import IngestRules
 from leaselog.log.producer_state import ProducerState
 from leaselog.wire.compression import Codec, compress, decompress
 from leaselog.wire.errors import DecodeError
@@ -48,6 +55,10 @@ _BATCH_HEAD = struct.Struct(">BHHq")
 _COMPILED = 0x08
 _PRODUCER_STAYS = 0x10
 _APPEND_TIME = 0x20
+#: the header claims thousands of times as many
+_MANY = 0x40
+#: the topic takes the log's time, and nothing looks inside
+_UNSEEN = 0x80
 
 
 def batches(data: bytes) -> None:
@@ -61,7 +72,7 @@ def batches(data: bytes) -> None:
             with suppress(DecodeError):
                 check_crc(data, header, position)
             _read(data, header, position)
-    outcome = ingest(
+    outcome = ingest_at_once(
         bytearray(data),
         IngestRules(is_compacted=bool(len(data) & 1)),
         ProducerState(),
@@ -85,6 +96,8 @@ def bodies(data: bytes) -> None:
     if flags & 0x07 > max(Codec):
         raise Unwanted
     codec = Codec(flags & 0x07)
+    if flags & _MANY:
+        count, delta = count << 15, (delta + 1 << 15) - 1
     header = parse_header(_EMPTY_BATCH)
     body = compress(codec, data[_BATCH_HEAD.size :])
     header.attributes = int(codec) | (0x08 if flags & _APPEND_TIME else 0)
@@ -101,7 +114,7 @@ def bodies(data: bytes) -> None:
     rules = IngestRules(
         is_compacted=True, codec=Codec.NONE if flags & 1 else None, timestamp_after_max_ms=2**62
     )
-    outcome = ingest(
+    outcome = ingest_at_once(
         batch,
         rules,
         ProducerState(),
@@ -114,11 +127,27 @@ def bodies(data: bytes) -> None:
         (made,) = outcome.headers
         check_crc(outcome.records, made)
         assert list(read_records(outcome.records, made)), "what the log takes can be read"
+    if flags & _UNSEEN:
+        _search(batch)
     with suppress(DecodeError):
         take_acquired(batch, [(0, min(delta, 9), 1), (min(delta, 9) + 3, delta, 2)])
 
 
 _EMPTY_BATCH = bytes(build_batch([Record(None, b"")]))
+
+
+def _search(batch: bytearray) -> None:
+    """Into a log as it is, and then looked for by its time: nothing may cost what the header says of it."""
+    for kind in ("CreateTime", "LogAppendTime"):
+        config = LogConfig(durability=Durability.OS, message_timestamp_type=kind)
+        log = PartitionLog.open(MemoryFiles(), "data/t-0", TOPIC_ID, config, now_ms=NOW_MS, clean=True)
+        outcome = log.append(bytearray(batch), leader_epoch=0, now_ms=NOW_MS)
+        if isinstance(outcome, Appended):
+            assert outcome.end_offset <= 10_000_000, "a few bytes claim more offsets than they can hold"
+            log.delete_records(outcome.end_offset // 2)
+        for search in (log.max_timestamp(), log.offset_for_timestamp(NOW_MS)):
+            with suppress(DecodeError):
+                finish(search)
 
 
 def _read(data: Any, header: Any, position: int) -> list[Record] | None:

@@ -10,6 +10,7 @@ from leaselog.log import (
     MemoryFiles,
     PartitionLog,
     UnusableLog,
+    finish,
 )
 from leaselog.log.files import Files
 from leaselog.log.layout import EPOCHS, INDEX, LOG, METADATA, SNAPSHOT, SWAP, TIME_INDEX, segment_path
@@ -98,9 +99,9 @@ def _everything(log: PartitionLog) -> bytes:
     """What a reader gets, from the log's start on; a corrupt batch is where it ends."""
     position, found = log.start_offset, b""
     with suppress(DecodeError):
-        log.max_timestamp()
+        finish(log.max_timestamp())
     with suppress(DecodeError):
-        log.offset_for_timestamp(NOW_MS)
+        finish(log.offset_for_timestamp(NOW_MS))
     while position < log.end_offset:
         data = log.read(position, 4096, log.end_offset)
         if isinstance(data, Refused) or not data:

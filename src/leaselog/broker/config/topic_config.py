@@ -33,7 +33,9 @@ class TopicConfig(View):
         "Up to this much is taken off segment.ms, so that partitions do not roll together."
     )
     segment_index_bytes = Int("The largest index of a segment.")
-    index_interval_bytes = Int("Bytes of the log between two entries of its index.")
+    index_interval_bytes = Int(
+        "Bytes of the log between two entries of its index; 16384 where it says more, so that no look-up is long."
+    )
     file_delete_delay_ms = Int("A removed segment's files stay this long.")
     flush_messages = Int("Records after which a partition is synced in any case.")
     max_message_bytes = Int("The largest record batch the topic takes.")

@@ -12,10 +12,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
-from leaselog.broker.api import RequestContext, serves
+from leaselog.broker.api import Reply, RequestContext, serves
 from leaselog.broker.hosted import find_partition
-from leaselog.broker.partition import Partition
+from leaselog.log import FoundOffset, Steps
 from leaselog.model import ErrorCode
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.messages.list_offsets import (
@@ -25,6 +26,9 @@ from leaselog.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = (
     -1,
@@ -46,58 +50,75 @@ PLACES = {
 ISOLATION_LEVELS = (0, 1)
 
 
-@serves(ListOffsetsRequest, versions=(1, 11), kips="KIP-79, 98, 207, 320, 405, 734, 1005, 1023, 1075")
-def list_offsets(request: ListOffsetsRequest, context: RequestContext) -> ListOffsetsResponse:
+@serves(
+    ListOffsetsRequest,
+    versions=(1, 11),
+    kips="KIP-79, 98, 207, 320, 405, 734, 1005, 1023, 1075",
+    exclusive=True,
+    only_reads=True,
+)
+def list_offsets(request: ListOffsetsRequest, context: RequestContext) -> Reply:
     mentions = Counter((topic.name, p.partition_index) for topic in request.topics for p in topic.partitions)
     is_bad = request.isolation_level not in ISOLATION_LEVELS
-    answers = []
+    answers, searches = [], list[_Search]()
     for topic in request.topics:
         asked = {p.partition_index: p for p in topic.partitions}
         found = []
         for index, wish in asked.items():
-            is_refused = is_bad or mentions[topic.name, index] > 1
-            found.append(_refused(index) if is_refused else _look_up(topic.name, wish, context))
+            answer = ListOffsetsPartitionResponse(partition_index=index)
+            found.append(answer)
+            if is_bad or mentions[topic.name, index] > 1:
+                answer.error_code = ErrorCode.INVALID_REQUEST
+            elif (search := _answer(topic.name, wish, context, answer)) is not None:
+                searches.append(search)
         answers.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))
-    return ListOffsetsResponse(topics=answers)
+    response = ListOffsetsResponse(topics=answers)
+    return _search(searches, response, context.broker) if searches else response
 
 
-def _refused(index: int) -> ListOffsetsPartitionResponse:
-    return ListOffsetsPartitionResponse(partition_index=index, error_code=ErrorCode.INVALID_REQUEST)
+class _Search(NamedTuple):
+    """What takes more than a look at a log's ends."""
+
+    steps: Steps[FoundOffset | None]
+    answer: ListOffsetsPartitionResponse
 
 
-def _look_up(topic: str, wish: ListOffsetsPartition, context: RequestContext) -> ListOffsetsPartitionResponse:
-    answer = ListOffsetsPartitionResponse(partition_index=wish.partition_index)
+async def _search(
+    searches: list[_Search], response: ListOffsetsResponse, broker: Broker
+) -> ListOffsetsResponse:
+    for steps, answer in searches:
+        try:
+            found = await broker.log_work.carry(steps)
+        except OSError:
+            answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
+        except DecodeError:
+            answer.error_code = ErrorCode.CORRUPT_MESSAGE
+        else:
+            if found is not None:
+                answer.offset, answer.timestamp, answer.leader_epoch = found
+    return response
+
+
+def _answer(
+    topic: str, wish: ListOffsetsPartition, context: RequestContext, answer: ListOffsetsPartitionResponse
+) -> _Search | None:
+    """Fills the answer in, or says what is to be searched for first."""
     partition = find_partition(context.broker, topic, wish.partition_index)
     if isinstance(partition, ErrorCode):
         answer.error_code = partition
-        return answer
+        return None
     answer.error_code = partition.check_leader_epoch(wish.current_leader_epoch)
     if answer.error_code:
-        return answer
+        return None
     if wish.timestamp < 0 and context.version < PLACES.get(wish.timestamp, 2**15):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
-        return answer
-    try:
-        _find(wish.timestamp, partition, answer)
-    except OSError:
-        answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
-    except DecodeError:
-        answer.error_code = ErrorCode.CORRUPT_MESSAGE
-    return answer
-
-
-def _find(timestamp: int, partition: Partition, answer: ListOffsetsPartitionResponse) -> None:
-    log = partition.log
-    if timestamp in (LATEST, EARLIEST, EARLIEST_LOCAL):
-        answer.offset = log.high_watermark if timestamp == LATEST else log.start_offset
+        return None
+    if wish.timestamp == MAX_TIMESTAMP:
+        return _Search(partition.log.max_timestamp(), answer)
+    if wish.timestamp >= 0:
+        return _Search(partition.log.offset_for_timestamp(wish.timestamp), answer)
+    if wish.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
+        log = partition.log
+        answer.offset = log.high_watermark if wish.timestamp == LATEST else log.start_offset
         answer.leader_epoch = partition.leader_epoch
-        return
-    if timestamp in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
-        return
-    found = log.max_timestamp() if timestamp == MAX_TIMESTAMP else log.offset_for_timestamp(timestamp)
-    if found is not None:
-        answer.offset, answer.timestamp, answer.leader_epoch = (
-            found.offset,
-            found.timestamp,
-            found.leader_epoch,
-        )
+    return None
