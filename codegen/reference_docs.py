@@ -149,10 +149,8 @@ def metrics_page() -> str:
         waiting_room=(),
         fetch_sessions=(),
         logs=SimpleNamespace(partitions=list),
-        shares=SimpleNamespace(owners=list, sessions=ShareSessions(0)),
-        groups=SimpleNamespace(
-            listed=list, share_partition_count=lambda: 0, owner_states=list, counts=GroupCounts()
-        ),
+        shares=SimpleNamespace(every_owner=list, sessions=ShareSessions(0)),
+        groups=SimpleNamespace(by_owner=list, owner_states=list, counts=GroupCounts()),
         share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),
         share_metrics=ShareMetrics(),
         dead_letters=SimpleNamespace(counts=DeadLetterCounts()),

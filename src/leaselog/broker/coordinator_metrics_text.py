@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from prometheus_client.metrics_core import Metric
-from prometheus_client.registry import Collector
+
+from leaselog.broker.metrics_steps import SteppingCollector
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -20,18 +21,22 @@ GROUP_STATES = (("share", "Empty"), ("share", "Stable"), ("classic", "Empty"), (
 OWNER_STATES = ("loading", "active", "failed")
 
 
-class CoordinatorCollector(Collector):
+class CoordinatorCollector(SteppingCollector):
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def collect(self) -> Iterable[Metric]:
+    def steps(self) -> Iterator[Metric | None]:
         yield from self._groups()
         yield from self._share_state()
         yield self._partitions()
 
-    def _groups(self) -> Iterable[Metric]:
+    def _groups(self) -> Iterator[Metric | None]:
         groups = self._broker.groups
-        counted = Counter((group.type, group.state) for group in groups.listed())
+        counted, partition_count = Counter[tuple[str, str]](), 0
+        for listed, share_partitions in groups.by_owner():
+            counted.update((group.type, group.state) for group in listed)
+            partition_count += share_partitions
+            yield None
         family = GaugeMetricFamily("leaselog_groups", "Groups, by type and state", labels=["type", "state"])
         for labels in dict.fromkeys((*GROUP_STATES, *counted)):
             family.add_metric(labels, counted[labels])
@@ -39,7 +44,7 @@ class CoordinatorCollector(Collector):
         yield GaugeMetricFamily(
             "leaselog_share_group_partitions",
             "Partitions that share groups have state for, each as often as a group has it",
-            groups.share_partition_count(),
+            partition_count,
         )
         yield CounterMetricFamily(
             "leaselog_share_group_rebalances",

@@ -115,8 +115,9 @@ class GroupCoordinator:
         """All groups as they are now, safe or not."""
         return (group for owner in self._owners.made() for group in owner.listed())
 
-    def share_partition_count(self) -> int:
-        return sum(owner.share_partition_count() for owner in self._owners.made())
+    def by_owner(self) -> Iterator[tuple[Iterator[ListedGroup], int]]:
+        """The same a part at a time, each with the number of partitions that its share groups have state for."""
+        return ((owner.listed(), owner.share_partition_count()) for owner in self._owners.made())
 
     def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
         """What the member of a share group has lost while it had no session; safe or not."""

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
 
-from prometheus_client import generate_latest
+from prometheus_client.registry import Collector
 
-from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.metrics_steps import lines
+from leaselog.broker.metrics_text import collectors_of
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
 __all__ = ["serve_metrics"]
 
+#: what is made before it is handed to the socket
+PIECE_CHARS = 32 * 1024
+
 
 async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
-    """Answers ``GET /metrics``; anything else is 404. One request a connection, five seconds to send it."""
-    registry = registry_of(broker)
+    """Answers ``GET /metrics``; anything else is 404. One request a connection, five seconds to send it.
+
+    The text is made and sent piece by piece, in turn with all else that the broker does, so that there is no telling
+    beforehand how long it is: the connection's end is its end.
+    """
+    collectors = collectors_of(broker)
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -26,14 +35,34 @@ async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
                 while (await reader.readline()).strip():
                     pass
             found = len(request) > 1 and request[0] == b"GET" and request[1].split(b"?")[0] == b"/metrics"
-            body = generate_latest(registry) if found else b"there is only /metrics here\n"
-            kind = b"text/plain; version=0.0.4; charset=utf-8"
-            head = b"HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-            writer.write(head % (b"200 OK" if found else b"404 Not Found", kind, len(body)) + body)
+            head = b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nConnection: close\r\n\r\n"
+            writer.write(head % (b"200 OK" if found else b"404 Not Found"))
+            if found:
+                await _tell(broker, collectors, writer)
+            else:
+                writer.write(b"there is only /metrics here\n")
             await writer.drain()
         except (TimeoutError, ValueError, ConnectionError):
             pass  # whoever asked went away or never asked
         finally:
             writer.close()
 
-    return await asyncio.start_server(answer, host, port, limit=16 * 1024)
+    def measured(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Coroutine[Any, Any, None]:
+        return broker.turns.measured("metrics", answer(reader, writer))
+
+    return await asyncio.start_server(measured, host, port, limit=16 * 1024)
+
+
+async def _tell(broker: Broker, collectors: Sequence[Collector], writer: asyncio.StreamWriter) -> None:
+    piece, size_chars = list[str](), 0
+    for line in lines(collectors):
+        piece.append(line)
+        size_chars += len(line)
+        if size_chars >= PIECE_CHARS:
+            writer.write("".join(piece).encode())
+            piece, size_chars = [], 0
+            async with asyncio.timeout(5):
+                await writer.drain()
+        if broker.turns.is_spent():
+            await broker.turns.step_back()
+    writer.write("".join(piece).encode())

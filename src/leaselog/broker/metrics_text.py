@@ -1,6 +1,6 @@
 """What a broker tells of itself, in Prometheus' words. Nothing is counted here: a scrape reads the broker's numbers.
 
-This module, `share_metrics_text`, `coordinator_metrics_text` and `metrics_server` alone know `prometheus_client`. It
+This module, `metrics_steps`, `metrics_server` and the other `…metrics_text` alone know `prometheus_client`. It
 brings a web server of its own and takes some 15 ms to import, so a broker with a `metrics.listener` imports them and
 no other does (a test starts one and looks).
 
@@ -9,16 +9,20 @@ Every metric is made below `registry_of`, so that the docs can list them (a test
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
 from leaselog.broker.coordinator_metrics_text import CoordinatorCollector
 from leaselog.broker.metrics import Metrics
+from leaselog.broker.metrics_steps import LongFamily
+from leaselog.broker.partition import Partition
 from leaselog.broker.share_metrics_text import ShareCollector, ShareLoadCollector
 from leaselog.broker.turns import Turns
 from leaselog.model import ErrorCode
@@ -26,22 +30,26 @@ from leaselog.model import ErrorCode
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["CountCollector", "registry_of"]
+__all__ = ["CountCollector", "collectors_of", "registry_of"]
 
 
 def registry_of(broker: Broker) -> CollectorRegistry:
     """All there is to tell of a broker; whoever collects from it reads the broker as it is then."""
     registry = CollectorRegistry()
-    for collector in (
+    for collector in collectors_of(broker):
+        registry.register(collector)
+    return registry
+
+
+def collectors_of(broker: Broker) -> Sequence[Collector]:
+    return (
         CountCollector(broker.metrics),
         TurnCollector(broker.turns),
         ShareLoadCollector(broker.share_metrics),
         _BrokerCollector(broker),
         ShareCollector(broker),
         CoordinatorCollector(broker),
-    ):
-        registry.register(collector)
-    return registry
+    )
 
 
 class CountCollector(Collector):
@@ -151,17 +159,29 @@ class _BrokerCollector(Collector):
         yield GaugeMetricFamily("leaselog_fetch_sessions", "Fetch sessions kept", len(broker.fetch_sessions))
         failed = sum(1 for partition in broker.logs.partitions() if partition.log.failure is not None)
         yield GaugeMetricFamily("leaselog_failed_logs", "Logs that take no more writes", failed)
-        size = GaugeMetricFamily("leaselog_log_size_bytes", "Bytes on disk", labels=["topic", "partition"])
-        start = GaugeMetricFamily(
-            "leaselog_log_start_offset", "First offset kept", labels=["topic", "partition"]
-        )
-        end = GaugeMetricFamily("leaselog_log_end_offset", "Next offset", labels=["topic", "partition"])
-        for partition in broker.logs.partitions():
-            labels = [partition.name.topic, str(partition.name.partition)]
-            size.add_metric(labels, partition.log.size_bytes())
-            start.add_metric(labels, partition.log.start_offset)
-            end.add_metric(labels, partition.log.end_offset)
-        yield from (size, start, end)
+        for name, text, value in (
+            ("leaselog_log_size_bytes", "Bytes on disk", _size_bytes),
+            ("leaselog_log_start_offset", "First offset kept", _start_offset),
+            ("leaselog_log_end_offset", "Next offset", _end_offset),
+        ):
+            yield LongFamily(name, text, "gauge", partial(self._of_logs, name, value))
+
+    def _of_logs(self, name: str, value: Callable[[Partition], int]) -> Iterator[Sample]:
+        for partition in list(self._broker.logs.partitions()):
+            topic, index = partition.name
+            yield Sample(name, {"topic": topic, "partition": str(index)}, value(partition))
+
+
+def _size_bytes(partition: Partition) -> int:
+    return partition.log.size_bytes()
+
+
+def _start_offset(partition: Partition) -> int:
+    return partition.log.start_offset
+
+
+def _end_offset(partition: Partition) -> int:
+    return partition.log.end_offset
 
 
 def _error_name(code: int) -> str:

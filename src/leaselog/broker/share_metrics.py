@@ -70,14 +70,16 @@ class ShareMetrics:
         if owner.machine is not None:
             _add(self.ended, owner.machine.counters)
 
-    def totals(self, owners: Iterable[SharePartitionOwner]) -> Counters:
-        """Of these owners and of all that have ended."""
+    def of_ended(self) -> Counters:
+        """Of all owners that have ended, to be added to."""
         sums = Counters()
         _add(sums, self.ended)
+        return sums
+
+    def add(self, sums: Counters, owners: Iterable[SharePartitionOwner]) -> None:
         for owner in owners:
             if owner.machine is not None:
                 _add(sums, owner.machine.counters)
-        return sums
 
 
 def _add(sums: Counters, more: Counters) -> None:

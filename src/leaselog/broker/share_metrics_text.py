@@ -3,29 +3,42 @@
 Machines count for themselves; the collector reads them when somebody asks. What is told per share partition is told of
 those that have an owner here.
 
+Bounds: `MOST_PARTITIONS` are told of by partition, those that have been here longest, and `MOST_GROUPS` by group where
+that takes many lines; of how many share partitions nothing is told is told. Totals are of all.
+
 Which of Kafka's names is which of these is said in docs/reference/metrics.md.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from prometheus_client.samples import Sample
 
-from leaselog.broker.share_metrics import ShareMetrics
+from leaselog.broker.metrics_steps import LongFamily, SteppingCollector, batched
+from leaselog.broker.plain_histogram import PlainHistogram
+from leaselog.broker.share_metrics import GroupFetches, ShareMetrics
+from leaselog.broker.share_partition_owner import SharePartitionOwner
 from leaselog.model import GroupId
-from leaselog.share import AcknowledgeType, RecordState
+from leaselog.share import AcknowledgeType, Counters, RecordState, SharePartition
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
 __all__ = ["ShareCollector", "ShareLoadCollector"]
 
-LABELS = ("group", "topic", "partition")
+MOST_PARTITIONS = 10_000
+MOST_GROUPS = 1_000
+
+RATIO, ACQUIRE = "leaselog_share_fetch_ratio", "leaselog_share_acquire_seconds"
+PENDING = "leaselog_share_dead_letters_pending"
 
 
 class ShareLoadCollector(Collector):
@@ -44,21 +57,25 @@ class ShareLoadCollector(Collector):
         )
 
 
-class ShareCollector(Collector):
+class ShareCollector(SteppingCollector):
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
 
-    def collect(self) -> Iterable[Metric]:
-        yield from self._totals()
+    def steps(self) -> Iterator[Metric | None]:
+        # at once: who ends meanwhile is counted here, and not among those that have ended
+        owners, sums = self._broker.shares.every_owner(), self._broker.share_metrics.of_ended()
+        yield from self._totals(owners, sums)
         yield from self._sessions()
-        yield from self._per_partition()
+        yield from self._per_partition(owners)
         yield from self._per_group()
-        yield from self._dead_letters()
+        yield from self._dead_letters(owners)
         yield from self._pauses()
 
-    def _totals(self) -> Iterable[Metric]:
+    def _totals(self, owners: list[SharePartitionOwner], sums: Counters) -> Iterator[Metric | None]:
         metrics = self._broker.share_metrics
-        sums = metrics.totals(self._broker.shares.owners())
+        for some in batched(owners):
+            metrics.add(sums, some)
+            yield None
         acknowledged = CounterMetricFamily(
             "leaselog_share_acknowledged_records", "Records acknowledged, by type", labels=["type"]
         )
@@ -89,43 +106,47 @@ class ShareCollector(Collector):
         )
 
     def _per_group(self) -> Iterable[Metric]:
-        ratio = HistogramMetricFamily(
-            "leaselog_share_fetch_ratio",
+        yield LongFamily(
+            RATIO,
             "Of the partitions a share fetch names, the part that gave records",
-            labels=["group"],
+            "histogram",
+            lambda: self._of_groups(RATIO, lambda fetches: fetches.ratio),
         )
-        acquire = HistogramMetricFamily(
-            "leaselog_share_acquire_seconds",
+        yield LongFamily(
+            ACQUIRE,
             "Time from a share fetch's first look to the one that got records",
-            labels=["group"],
+            "histogram",
+            lambda: self._of_groups(ACQUIRE, lambda fetches: fetches.acquire_seconds),
         )
-        for group_id, fetches in sorted(self._broker.share_metrics.groups.items()):
-            ratio.add_metric([group_id], fetches.ratio.buckets(), fetches.ratio.total)
-            acquire.add_metric([group_id], fetches.acquire_seconds.buckets(), fetches.acquire_seconds.total)
-        yield from (ratio, acquire)
 
-    def _dead_letters(self) -> Iterable[Metric]:
+    def _of_groups(self, name: str, of: Callable[[GroupFetches], PlainHistogram]) -> Iterator[Sample]:
+        groups = list(islice(self._broker.share_metrics.groups.items(), MOST_GROUPS))
+        for group_id, fetches in groups:
+            seconds = of(fetches)
+            family = HistogramMetricFamily(name, "", labels=["group"])
+            family.add_metric([group_id], seconds.buckets(), seconds.total)
+            yield from family.samples
+
+    def _dead_letters(self, owners: list[SharePartitionOwner]) -> Iterator[Metric | None]:
         counts = self._broker.dead_letters.counts
         for name, text, by_group in (
             ("written", "Dead letters written", counts.written),
             ("failed", "Records archived without the dead letter they should have had", counts.failed),
         ):
-            family = CounterMetricFamily(f"leaselog_share_dead_letters_{name}", text, labels=["group"])
-            for group_id, count in sorted(by_group.items()):
-                family.add_metric([group_id], count)
-            yield family
-        pending = GaugeMetricFamily(
-            "leaselog_share_dead_letters_pending",
-            "Records whose dead letters are on their way",
-            labels=["group"],
-        )
+            full_name = f"leaselog_share_dead_letters_{name}"
+            yield LongFamily(full_name, text, "counter", partial(_by_group, f"{full_name}_total", by_group))
         on_their_way = Counter[GroupId]()
-        for owner in self._broker.shares.owners():
-            if owner.machine is not None:
-                on_their_way[owner.key.group_id] += owner.machine.count(RecordState.ARCHIVING)
-        for group_id, count in sorted(on_their_way.items()):
-            pending.add_metric([group_id], count)
-        yield pending
+        for some in batched(owners):
+            for owner in some:
+                if owner.machine is not None:
+                    on_their_way[owner.key.group_id] += owner.machine.count(RecordState.ARCHIVING)
+            yield None
+        yield LongFamily(
+            PENDING,
+            "Records whose dead letters are on their way",
+            "gauge",
+            lambda: _by_group(PENDING, on_their_way),
+        )
 
     def _pauses(self) -> Iterable[Metric]:
         delivery = self._broker.share_delivery
@@ -143,31 +164,47 @@ class ShareCollector(Collector):
             trips.add_metric([group_id], count)
         yield from (paused, trips)
 
-    def _per_partition(self) -> Iterable[Metric]:
-        timeouts = CounterMetricFamily(
-            "leaselog_share_partition_lock_timeouts", "Records whose lease ran out", labels=LABELS
+    def _per_partition(self, owners: list[SharePartitionOwner]) -> Iterable[Metric]:
+        told = owners[:MOST_PARTITIONS]
+        yield GaugeMetricFamily(
+            "leaselog_share_partitions_untold",
+            "Share partitions of which nothing is told by partition, as there are too many",
+            len(owners) - len(told),
         )
-        families = {
-            "in_flight_records": "Records of the window",
-            "in_flight_runs": "Runs of records alike in the window",
-            "acquired_records_held": "Records leased to a member now",
-            "waiting_records": "Records held back until a time",
-            "lag": "Records nobody has finished yet (KIP-1226)",
-        }
-        gauges = {
-            name: GaugeMetricFamily(f"leaselog_share_partition_{name}", text, labels=LABELS)
-            for name, text in families.items()
-        }
-        for owner in self._broker.shares.owners():
-            machine = owner.machine
-            if machine is None:
-                continue
-            labels = [owner.key.group_id, owner.partition.name.topic, str(owner.key.partition)]
-            timeouts.add_metric(labels, machine.counters.lock_timeouts)
-            gauges["in_flight_records"].add_metric(labels, machine.end - machine.start)
-            gauges["in_flight_runs"].add_metric(labels, machine.run_count)
-            gauges["acquired_records_held"].add_metric(labels, machine.count(RecordState.ACQUIRED))
-            gauges["waiting_records"].add_metric(labels, machine.waiting_count)
-            gauges["lag"].add_metric(labels, owner.lag() or 0)
-        yield timeouts
-        yield from gauges.values()
+        for name, text, kind, value in PER_PARTITION:
+            full_name = f"leaselog_share_partition_{name}"
+            sample_name = f"{full_name}_total" if kind == "counter" else full_name
+            yield LongFamily(full_name, text, kind, partial(_of_partitions, sample_name, told, value))
+
+
+def _of_partitions(
+    name: str, owners: list[SharePartitionOwner], value: Callable[[SharePartitionOwner, SharePartition], int]
+) -> Iterator[Sample]:
+    for owner in owners:
+        if owner.machine is not None:
+            labels = {
+                "group": owner.key.group_id,
+                "topic": owner.partition.name.topic,
+                "partition": str(owner.key.partition),
+            }
+            yield Sample(name, labels, value(owner, owner.machine))
+
+
+def _by_group(name: str, counts: Mapping[GroupId, int]) -> Iterator[Sample]:
+    for group_id, count in list(counts.items()):
+        yield Sample(name, {"group": group_id}, count)
+
+
+PER_PARTITION: tuple[tuple[str, str, str, Callable[[SharePartitionOwner, SharePartition], int]], ...] = (
+    ("lock_timeouts", "Records whose lease ran out", "counter", lambda _, m: m.counters.lock_timeouts),
+    ("in_flight_records", "Records of the window", "gauge", lambda _, m: m.end - m.start),
+    ("in_flight_runs", "Runs of records alike in the window", "gauge", lambda _, m: m.run_count),
+    (
+        "acquired_records_held",
+        "Records leased to a member now",
+        "gauge",
+        lambda _, m: m.count(RecordState.ACQUIRED),
+    ),
+    ("waiting_records", "Records held back until a time", "gauge", lambda _, m: m.waiting_count),
+    ("lag", "Records nobody has finished yet (KIP-1226)", "gauge", lambda owner, _: owner.lag() or 0),
+)

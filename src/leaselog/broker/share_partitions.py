@@ -57,6 +57,13 @@ class SharePartitions:
         for group in self._groups.values():
             yield from group.owners.values()
 
+    def every_owner(self) -> list[SharePartitionOwner]:
+        """All of them as they are now."""
+        found: list[SharePartitionOwner] = []
+        for group in self._groups.values():
+            found += group.owners.values()
+        return found
+
     def find(self, group_id: GroupId, at: TopicIdPartition) -> SharePartitionOwner | None:
         """The owner, if the group has fetched from the partition and somebody of it is still here."""
         group = self._groups.get(group_id)
