@@ -7,6 +7,8 @@ from uuid import UUID
 
 import pytest
 
+from leaselog.broker import share_kept_reads
+from leaselog.broker.share_kept_reads import KeptReads
 from leaselog.broker.share_reading import MAX_READS, BatchesRead, ShareReader
 from leaselog.log import Appended, LogConfig, PartitionLog
 from leaselog.model import ErrorCode, Refused, Span, TopicId
@@ -50,7 +52,9 @@ class Disk:
         self.disk.spoils = spoilt
 
     def read(self, offset: int = 0) -> BatchesRead | Refused:
-        return ShareReader(self.log).read(offset, records=9, max_bytes=1 << 20, min_one_batch=True)
+        return ShareReader(self.log, KeptReads()).read(
+            offset, records=9, max_bytes=1 << 20, min_one_batch=True
+        )
 
 
 def flipped(data: bytes, at: int, bit: int = 0) -> bytes:
@@ -119,7 +123,7 @@ def test_what_compaction_took_is_a_gap_and_no_damage(caplog: pytest.LogCaptureFi
 def test_a_batch_that_began_before_is_read_once_if_it_was_read_before() -> None:
     disk = Disk(value_bytes=20_000)  # more than is kept in memory
     disk.spoil(lambda data, number: data)
-    reader, reads = ShareReader(disk.log), []
+    reader, reads = ShareReader(disk.log, KeptReads()), []
     for offset in (0, 1, 2):
         before = disk.reads
         read = reader.read(offset, records=1, max_bytes=1, min_one_batch=True)
@@ -127,5 +131,38 @@ def test_a_batch_that_began_before_is_read_once_if_it_was_read_before() -> None:
         assert read.spans == SPANS[:1]
         reads.append(disk.reads - before)
     assert reads == [1, 1, 1]
-    assert isinstance(ShareReader(disk.log).read(1, records=1, max_bytes=1, min_one_batch=True), BatchesRead)
+    assert isinstance(
+        ShareReader(disk.log, KeptReads()).read(1, records=1, max_bytes=1, min_one_batch=True), BatchesRead
+    )
     assert disk.reads == 5, "whoever has not seen it begin looks twice"
+
+
+def test_all_readers_together_keep_so_much_and_the_oldest_lets_go_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = KeptReads()
+    readers = [ShareReader(Disk().log, kept) for _ in range(5)]
+
+    def read(reader: ShareReader) -> None:
+        assert isinstance(reader.read(0, records=1, max_bytes=1 << 20, min_one_batch=True), BatchesRead)
+
+    read(readers[0])
+    one = readers[0].kept_bytes
+    assert one > 0
+    monkeypatch.setattr(share_kept_reads, "MAX_KEPT_BYTES", 3 * one)
+    for reader in readers[1:]:
+        read(reader)
+    assert [reader.kept_bytes for reader in readers] == [0, 0, one, one, one]
+    assert kept.size_bytes == 3 * one
+    for reader in readers:
+        reader.let_go()
+    assert kept.size_bytes == 0
+    read(readers[0])
+    assert readers[0].kept_bytes == one
+
+
+def test_what_is_kept_counts_what_its_spans_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    disk, kept = Disk(), KeptReads()
+    reader = ShareReader(disk.log, kept)
+    assert isinstance(reader.read(0, records=1, max_bytes=1 << 20, min_one_batch=True), BatchesRead)
+    assert reader.kept_bytes > disk.log.size_bytes() + 100 * len(SPANS)

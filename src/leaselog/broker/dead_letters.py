@@ -7,17 +7,19 @@ What the topic's disk refuses is tried again, with growing pauses; what the conf
 logged, counted, and archived all the same: a queue must not stand still for it (Apache Kafka decides so, too).
 
 Bounds: what is on its way of a share partition lies in its window, `share.partition.max.record.locks`; so many rounds
-as `AT_ONCE`, of at most `ROUND_BYTES` each, are in memory at once; a letter is tried `ATTEMPTS` times, with pauses of
-`LONGEST_PAUSE_S` at most.
+as `AT_ONCE`, of at most `ROUND_BYTES` or `ROUND_LETTERS` each, are in memory at once; a letter is tried `ATTEMPTS`
+times, with pauses of `LONGEST_PAUSE_S` at most.
 """
 
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from leaselog.broker.dead_letter_records import Origin, fitted, is_in_a_circle, letter, portions, way_of
@@ -37,11 +39,17 @@ if TYPE_CHECKING:
 __all__ = ["DeadLetterCounts", "DeadLetterOffice", "pause_s"]
 
 ROUND_BYTES = 256 * 1024
+#: of letters without the record, which are made without reading
+ROUND_LETTERS = 2_000
+#: what is written in one turn of the loop
+PORTION_BYTES = 128 * 1024
 AT_ONCE = 8
 ATTEMPTS = 5
 FIRST_PAUSE_S, LONGEST_PAUSE_S, JITTER = 1.0, 30.0, 0.2
 #: worth another attempt: the topic may be back, or on its way
 PASSING = frozenset({ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+
+_END = attrgetter("end")
 
 log = StructuredLog("dead letters")
 
@@ -76,12 +84,25 @@ class _Delivery:
 
     def next_at(self, offset: int) -> int:
         """The first letter's offset from there on; ``end`` when there is none."""
-        return next((max(run.start, offset) for run in self.letters if run.end > offset), self.end)
+        first = bisect_right(self.letters, offset, key=_END)
+        return max(self.letters[first].start, offset) if first < len(self.letters) else self.end
 
     def between(self, start: int, end: int) -> Iterator[tuple[int, DeadLetters]]:
-        for run in self.letters:
+        for at in range(bisect_right(self.letters, start, key=_END), len(self.letters)):
+            run = self.letters[at]
+            if run.start >= end:
+                return
             for offset in range(max(start, run.start), min(end, run.end)):
                 yield offset, run
+
+    def behind(self, start: int, count: int) -> int:
+        """Where so many letters from there on end."""
+        for run in self.letters[bisect_right(self.letters, start, key=_END) :]:
+            first = max(start, run.start)
+            if run.end - first >= count:
+                return first + count
+            count -= run.end - first
+        return self.end
 
     def count(self, start: int) -> int:
         return sum(max(0, run.end - max(start, run.start)) for run in self.letters)
@@ -155,9 +176,9 @@ class DeadLetterOffice:
         target = self._target(topic, delivery.source.name.partition)
         if target is None:
             return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic} is not there any more")
-        reached, records = self._letters(delivery, at, topic)
+        reached, records = await broker.turns.walk(self._letters(delivery, at, topic))
         limit_bytes = min(target.log.config.max_message_bytes, target.log.config.segment_bytes)
-        for portion in portions(fitted(records, limit_bytes), limit_bytes):
+        for portion in portions(fitted(records, limit_bytes), min(limit_bytes, PORTION_BYTES)):
             refused = await self._append(target, group_id, portion)
             if refused is not None:
                 return refused
@@ -169,17 +190,22 @@ class DeadLetterOffice:
             return None
         return self._broker.logs.partition(topic, source_partition % there.partition_count)
 
-    def _letters(self, delivery: _Delivery, at: int, target: str) -> tuple[int, list[Record]]:
-        """How far this round comes, and its letters. What would go in a circle is left out, loudly."""
+    def _letters(
+        self, delivery: _Delivery, at: int, target: str
+    ) -> Generator[None, None, tuple[int, list[Record]]]:
+        """In steps: how far this round comes, and its letters. What would go in a circle is left out, loudly."""
         source, configuration = delivery.source.name, self._broker.cluster.configuration
         copies = configuration.group(delivery.group_id).errors_deadletterqueue_copy_record_enable
         # only what lies in such a topic can be a dead letter itself
         may_have_way = configuration.topic(source.topic).errors_deadletterqueue_group_enable
-        reached, originals = delivery.end, dict[int, Record]()
+        originals = dict[int, Record]()
         if copies or may_have_way:
-            reached, originals = _originals(delivery, at)
+            reached, originals = yield from _originals(delivery, at)
+        else:
+            reached = delivery.behind(at, ROUND_LETTERS)
         now_ms, made, circling = self._broker.now_ms(), list[Record](), 0
         for offset, run in delivery.between(at, reached):
+            yield
             original = originals.get(offset)
             way = way_of(original) if may_have_way else ()
             if is_in_a_circle(way, source.topic, target):
@@ -239,8 +265,8 @@ class DeadLetterOffice:
         )
 
 
-def _originals(delivery: _Delivery, at: int) -> tuple[int, dict[int, Record]]:
-    """How far one read from ``at`` on comes, and the records it brings, by offset.
+def _originals(delivery: _Delivery, at: int) -> Generator[None, None, tuple[int, dict[int, Record]]]:
+    """In steps: how far one read from ``at`` on comes, and the records it brings, by offset.
 
     What cannot be read, or is not there any more, is left out: its letter goes without key and value.
     """
@@ -251,6 +277,7 @@ def _originals(delivery: _Delivery, at: int) -> tuple[int, dict[int, Record]]:
     found, reached = dict[int, Record](), at
     try:
         for position, header in iterate_headers(data):
+            yield
             reached = header.end_offset
             if not header.is_control and delivery.next_at(header.base_offset) < header.end_offset:
                 found |= _of_batch(delivery, data, header, position)

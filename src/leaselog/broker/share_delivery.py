@@ -8,7 +8,8 @@ The breaker pauses a group that fails at more than its share (`errors.deadletter
 that leads the group's partitions, in memory: a restart begins an empty window, the pause that it leads to stays. From
 the moment it trips nothing is handed out, whether or not the pause is written down by then.
 
-Bounds: one window of fixed size for each group that has a breaker and finished something within it.
+Bounds: one window of fixed size for each group that has a breaker and finished something within it. Those that have
+not since are found as new ones come, a few each time, so there are never many more of them than of the others.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from leaselog.broker.config import GroupConfig
@@ -29,6 +31,9 @@ if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
 __all__ = ["ShareDelivery"]
+
+#: breakers that may be idle, looked at when a new one comes
+LOOKED_AT = 2
 
 log = StructuredLog("share")
 
@@ -83,11 +88,16 @@ class ShareDelivery:
     def _breaker(self, group_id: GroupId, rule: BreakerRule, now_ms: int) -> Breaker:
         breaker = self._breakers.get(group_id)
         if breaker is None or breaker.rule != rule:
-            idle = [other for other, one in self._breakers.items() if one.is_idle(now_ms)]
-            for other in idle:
-                del self._breakers[other]
+            self._drop_idle(now_ms)
             breaker = self._breakers[group_id] = Breaker(rule)
         return breaker
+
+    def _drop_idle(self, now_ms: int) -> None:
+        """Looks at those that were looked at longest ago."""
+        for group_id in list(islice(self._breakers, LOOKED_AT)):
+            breaker = self._breakers.pop(group_id)
+            if not breaker.is_idle(now_ms):
+                self._breakers[group_id] = breaker
 
     def _trip(self, group_id: GroupId, rule: BreakerRule, counts: FinishedCounts) -> None:
         self._tripped.add(group_id)

@@ -147,7 +147,7 @@ class SharePartitionOwner:
         self._broker = broker
         self._group = group
         self._ended = ended
-        self._reader = ShareReader(partition.log)
+        self._reader = ShareReader(partition.log, broker.shares.kept_reads)
         self._state_epoch = 0
         self._config: GroupConfig = broker.cluster.configuration.group(key.group_id)
         #: whether the configuration has a topic for them; the machine has them if the feature is on, too
@@ -221,6 +221,7 @@ class SharePartitionOwner:
             return
         self.is_over, self.failure = True, failure
         self._broker.waiting_room.unfollow(self.partition, self)
+        self._reader.let_go()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

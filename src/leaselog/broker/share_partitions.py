@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from leaselog.broker.api import Client
 from leaselog.broker.cluster import Topic
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_kept_reads import KeptReads
 from leaselog.broker.share_local_group import LocalGroup
 from leaselog.broker.share_partition_owner import SharePartitionOwner
 from leaselog.broker.share_seats import SessionSeats
@@ -30,6 +31,7 @@ class SharePartitions:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.sessions = ShareSessions(broker.config.group_share_max_share_sessions)
+        self.kept_reads = KeptReads()
         #: those that have an owner or a session here
         self._groups: dict[GroupId, LocalGroup] = {}
 

@@ -11,7 +11,7 @@ what does not hold is read again. Bytes that are the same twice are what the dis
 are; others are refused until they are read as they were written. Offsets are under no checksum: batches that do not
 follow on each other are read twice, too, since whoever believes a gap gives up what lies in it.
 
-Bounds: a reader keeps `MAX_KEPT_BYTES` at most, and there is one for each partition that a group consumes here.
+Bounds: a reader keeps `MAX_KEPT_READ_BYTES` at most, and all together what `share_kept_reads` lets them.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
 
+from leaselog.broker.share_kept_reads import KeptReads
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import PartitionLog
 from leaselog.model import ErrorCode, Refused, Span
@@ -30,7 +31,9 @@ from leaselog.wire.record_batch import HEADER_BYTES, check_crc, iterate_headers
 __all__ = ["BatchesRead", "ShareReader"]
 
 MIN_READ_BYTES = 16 * 1024
-MAX_KEPT_BYTES = 32 * 1024
+MAX_KEPT_READ_BYTES = 32 * 1024
+#: what a span and its position take in memory, about
+SPAN_BYTES = 150
 #: what a record is taken to need before any was read
 FIRST_GUESS_BYTES = 512
 #: how often is read what does not hold up
@@ -85,12 +88,26 @@ class BatchesRead:
 class ShareReader:
     """Reads one log for one group."""
 
-    def __init__(self, log: PartitionLog) -> None:
+    __slots__ = ("_kept", "_kept_reads", "_last", "_log", "_record_bytes")
+
+    def __init__(self, log: PartitionLog, kept_reads: KeptReads) -> None:
         self._log = log
+        self._kept_reads = kept_reads
         self._record_bytes = FIRST_GUESS_BYTES
         self._kept: BatchesRead | None = None
         #: the last batch that was read, and was sound
         self._last = Span(0, 0)
+
+    @property
+    def kept_bytes(self) -> int:
+        """How much memory it keeps, with what is known of what it has read."""
+        return 0 if self._kept is None else _size_bytes(self._kept)
+
+    def let_go(self) -> None:
+        """Keeps nothing any more."""
+        if self._kept is not None:
+            self._kept = None
+            self._kept_reads.keeps_nothing(self)
 
     def readable_bytes(self, offset: int, wanted_bytes: int) -> int:
         """How many bytes there are to read from that offset, counted up to those wanted.
@@ -118,7 +135,7 @@ class ShareReader:
             part = self._kept.part(offset, records, max_bytes)
             if part is not None:
                 return part
-        self._kept = None
+        self.let_go()
         return self._read_log(offset, records, max_bytes, min_one_batch)
 
     def _read_log(
@@ -143,9 +160,10 @@ class ShareReader:
             return read
         read.data = memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
         self._record_bytes = max(1, -(-len(read.data) // sum(map(len, read.spans))))
-        if len(read.data) > MAX_KEPT_BYTES:
+        if len(read.data) > MAX_KEPT_READ_BYTES:
             return read
         self._kept = read
+        self._kept_reads.keeps(self, _size_bytes(read))
         return read.part(offset, records, max_bytes) or read
 
     def _read_sound(self, at: int, limit: int, is_needed: bool) -> _Chunk | Refused:
@@ -184,6 +202,10 @@ class ShareReader:
         first = spans[0]
         is_first = first.start == at or (first == self._last and at in first)
         return is_first and all(a.end == b.start for a, b in pairwise(spans))
+
+
+def _size_bytes(read: BatchesRead) -> int:
+    return len(read.data) + SPAN_BYTES * len(read.spans)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from typing import Any
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
-from leaselog.broker.share_reading import MAX_KEPT_BYTES
+from leaselog.broker.share_kept_reads import MAX_KEPT_BYTES
+from leaselog.broker.share_reading import MAX_KEPT_READ_BYTES
 from leaselog.coordination.cluster_names import is_internal
 from leaselog.coordination.share_state_commands import DeleteState, InitializeState, ReadState, WriteState
 from leaselog.coordination.share_state_facts import SharePartitionKey
@@ -129,6 +130,7 @@ class Inspector:
             self.starts.clear()
 
     def look(self, broker: Broker) -> None:
+        in_all_bytes = 0
         for owner in list(broker.shares.owners()):
             machine = owner.machine
             if machine is None or owner.is_over:
@@ -144,9 +146,14 @@ class Inspector:
             self._look_at_window(where, machine, int(broker.monotonic_ms()))
             if len(owner._reports) > machine.writes_in_flight:
                 raise Impossible(f"{where}: {len(owner._reports)} wait for {machine.writes_in_flight} writes")
+            in_all_bytes += owner._reader.kept_bytes
             kept = owner._reader._kept
-            if kept is not None and len(kept.data) > MAX_KEPT_BYTES:
+            if kept is not None and len(kept.data) > MAX_KEPT_READ_BYTES:
                 raise Impossible(f"{where}: {len(kept.data)} bytes are kept")
+        if in_all_bytes != broker.shares.kept_reads.size_bytes or in_all_bytes > MAX_KEPT_BYTES:
+            raise Impossible(
+                f"{in_all_bytes} bytes are kept, {broker.shares.kept_reads.size_bytes} in the books"
+            )
         sessions, most = len(broker.shares.sessions), broker.config.group_share_max_share_sessions
         if sessions > most:
             raise Impossible(f"{sessions} share sessions, {most} are allowed")

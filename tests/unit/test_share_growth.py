@@ -1,0 +1,88 @@
+"""What one thing costs does not depend on how many others there are: work is counted, not timed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from leaselog.broker.dead_letters import _Delivery
+from leaselog.broker.partition import Partition
+from leaselog.broker.share_delivery import LOOKED_AT, ShareDelivery
+from leaselog.model import GroupId
+from leaselog.share import Breaker, DeadLetters
+
+GROUPS = 1_000
+WINDOW_MS = 60_000
+
+
+def a_delivery(clock: list[int]) -> ShareDelivery:
+    """Of groups that have a breaker each, by a clock that is put forward by hand."""
+    config = SimpleNamespace(
+        share_delivery_paused=False,
+        errors_deadletterqueue_breaker_ratio=0.5,
+        errors_deadletterqueue_breaker_window_ms=WINDOW_MS,
+        errors_deadletterqueue_breaker_min_records=100,
+    )
+    cluster = SimpleNamespace(configuration=SimpleNamespace(group=lambda _: config))
+    broker: Any = SimpleNamespace(cluster=cluster, monotonic_ms=lambda: clock[0])
+    return ShareDelivery(broker)
+
+
+def test_a_new_groups_breaker_looks_at_few_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = 0
+    is_idle = Breaker.is_idle
+
+    def counted(breaker: Breaker, now_ms: int) -> bool:
+        nonlocal looked
+        looked += 1
+        return is_idle(breaker, now_ms)
+
+    monkeypatch.setattr(Breaker, "is_idle", counted)
+    delivery = a_delivery([0])
+    for number in range(GROUPS):
+        delivery.finished(GroupId(f"g{number}"), 1, 0)
+    assert looked <= LOOKED_AT * GROUPS
+    assert len(delivery._breakers) == GROUPS
+
+
+def test_breakers_of_groups_that_finish_nothing_any_more_go() -> None:
+    clock = [0]
+    delivery = a_delivery(clock)
+    for number in range(GROUPS):
+        delivery.finished(GroupId(f"g{number}"), 1, 0)
+    clock[0] += 2 * WINDOW_MS
+    for number in range(GROUPS):
+        delivery.finished(GroupId(f"h{number}"), 1, 0)
+    assert {group_id[0] for group_id in delivery._breakers} == {"h"}
+
+
+class CountedLetters(tuple[DeadLetters, ...]):
+    looked = 0
+
+    def __getitem__(self, at: Any) -> Any:
+        type(self).looked += 1
+        return super().__getitem__(at)
+
+    def __iter__(self) -> Iterator[DeadLetters]:
+        type(self).looked += len(self)
+        return super().__iter__()
+
+
+def test_finding_the_letters_of_one_batch_does_not_look_at_all_of_them() -> None:
+    letters = CountedLetters(DeadLetters(2 * n, 2 * n + 1, 1, "") for n in range(GROUPS))
+    delivery = _Delivery(GroupId("g"), cast(Partition, None), letters)
+    CountedLetters.looked = 0
+    for n in range(GROUPS):
+        assert delivery.next_at(2 * n + 1) == min(2 * n + 2, delivery.end)
+        assert [offset for offset, _ in delivery.between(2 * n, 2 * n + 2)] == [2 * n]
+    assert CountedLetters.looked < 50 * GROUPS
+
+
+def test_so_many_letters_from_somewhere_end_there() -> None:
+    letters = (DeadLetters(0, 5, 1, ""), DeadLetters(10, 12, 1, ""), DeadLetters(20, 30, 1, ""))
+    delivery = _Delivery(GroupId("g"), cast(Partition, None), letters)
+    found = [delivery.behind(at, 4) for at in (0, 3, 4, 5, 11, 21, 28)]
+    assert found == [4, 12, 21, 22, 23, 25, 30]
