@@ -90,7 +90,7 @@ def offsets(group: Group, topic: str = DLQ, index: int = 0) -> list[int]:
 async def until_sent(group: Group, *, written: int = 0, failed: int = 0) -> None:
     """So many of the group's records are on the topic, and so many given up; and nothing is on its way."""
     counts = group.box.broker.dead_letters.counts
-    for _ in range(2_000):
+    for _ in range(50_000):
         pending = sum(
             o.machine.has_dead_letters_on_their_way for o in group.box.broker.shares.owners() if o.machine
         )
