@@ -61,10 +61,10 @@ def test_upkeep_survives_a_full_disk_and_is_done_when_there_is_room(complaints: 
         await scene.append(NOW_MS)
         scene.disk.capacity_bytes = 0
         await scene.logs.do_upkeep(with_retention=True)
-        assert complaints == ["upkeep failed, to be tried again"]
+        assert complaints == ["upkeep failed, to be tried again"] * 2  # recovery points, start offsets
         scene.disk.capacity_bytes = None
         await scene.logs.do_upkeep(with_retention=True)
-        assert len(complaints) == 1
+        assert len(complaints) == 2
         assert scene.logs.directory.recovery_points() == {TopicIdPartition(TOPIC, 0): 0}
 
     asyncio.run(story())
@@ -85,7 +85,7 @@ def test_files_that_make_no_sense_for_once_put_retention_off(complaints: list[st
         scene.now_ms += 100_000
         scene.disk.spoils = lambda path, data: data[:5]
         await scene.logs.do_upkeep(with_retention=True)
-        assert complaints == ["retention left out, the files do not make sense"]
+        assert complaints == ["retention left out, to be tried again"]
         assert partition.log.start_offset == 0
         scene.disk.spoils = lambda path, data: data
         await scene.logs.do_upkeep(with_retention=True)
@@ -153,8 +153,7 @@ def test_a_topic_costs_the_disk_nothing_until_it_has_records() -> None:
     many = TopicConfig.resolve(BrokerConfig.from_originals({}), {})
     scene.logs.open_topic("many", TopicId(UUID(int=2)), 1000, many)
     scene.logs.delete_topic("many")
-    # the sync that makes sure of the deletion
-    assert scene.disk.operations == before + 1
+    assert scene.disk.operations == before
     assert not [name for name in scene.disk.names("data") if name.startswith("many")]
 
 
@@ -178,7 +177,7 @@ def test_directories_of_unknown_topics_go_at_the_start() -> None:
     scene = Scene()
     asyncio.run(scene.append(NOW_MS))
     assert "t-0" in scene.disk.names("data")
-    scene.logs.remove_strays({"other"})
+    scene.logs.remove_strays({"other": TopicId(UUID(int=9))})
     scene.logs.remove_doomed()
     assert not [name for name in scene.disk.names("data") if name.startswith("t-0")]
 

@@ -23,6 +23,7 @@ from leaselog.broker.log_store import LogStore
 from leaselog.broker.log_work import LogWork
 from leaselog.broker.machine import Machine, RealMachine
 from leaselog.broker.metrics import Metrics
+from leaselog.broker.partition import Partition
 from leaselog.broker.persister import Persister
 from leaselog.broker.persister_choice import choose_persister
 from leaselog.broker.persister_colocated import ColocatedPersister
@@ -76,6 +77,7 @@ class Broker:
             now_ms=self.now_ms,
             work=self.log_work,
         )
+        self.logs.on_return = self._on_partition_returned
         self.fetch_sessions = FetchSessions(
             slots=config.max_incremental_fetch_session_cache_slots,
             evict_after_ms=120_000,
@@ -136,6 +138,7 @@ class Broker:
         address = await self._server.listen(host, port)
         self.cluster.listening_on(*address)
         self._run(self._server.close_idle())
+        self._run(self.logs.revival.run())
         self._run(
             self.logs.keep_house(
                 self.config.log_retention_check_interval_ms / 1000,
@@ -212,7 +215,13 @@ class Broker:
         self.metrics.topic_gone(name)
         self.groups.topic_deleted(name)
         self.share_coordinator.topic_deleted(name)
-        self.shares.topic_deleted()
+        self.shares.partitions_gone()
+
+    def _on_partition_returned(self, partition: Partition) -> None:
+        """What was read of it before may be ahead of what its log has now."""
+        self.groups.partition_returned(partition)
+        self.share_coordinator.partition_returned(partition)
+        self.shares.partitions_gone()
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""

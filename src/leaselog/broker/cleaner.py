@@ -36,7 +36,7 @@ class Cleaner:
         """Cleans every partition that is dirty enough; how many there were."""
         cleaned = 0
         for partition in list(self._logs.partitions()):
-            job = None if partition.is_deleted else partition.log.plan_cleaning(self._now_ms())
+            job = None if partition.is_gone else self._plan(partition)
             if job is not None:
                 cleaned += await self._clean(partition, job)
         if cleaned:
@@ -46,6 +46,16 @@ class Cleaner:
                 # Without it the next start looks at clean records once more, and that is all.
                 log.error("clean offsets are not written down", why=failure)
         return cleaned
+
+    def _plan(self, partition: Partition) -> CleaningJob | None:
+        try:
+            return partition.log.plan_cleaning(self._now_ms())
+        except (
+            OSError,
+            DecodeError,
+        ) as failure:  # the others are cleaned all the same, and this one another time
+            log.error("a log cannot be looked at", partition=partition.name, why=failure)
+            return None
 
     def close(self) -> None:
         self._thread.shutdown()
@@ -61,10 +71,11 @@ class Cleaner:
             log.error("cleaning failed, the log stays as it was", partition=partition.name, why=failure)
             partition.log.drop_cleaning(job)
             return False
-        if partition.is_deleted:
+        if partition.is_gone or partition.log.failure is not None:
             partition.log.drop_cleaning(job)
             return False
         self._logs.retire(partition.log.install(job, self._now_ms()))
+        partition.tell_failure()
         log.info(
             "cleaned",
             partition=partition.name,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from leaselog.broker.cluster_identity import claim_directory, new_id
-from leaselog.broker.cluster_log import ClusterLog
+from leaselog.broker.cluster_log import METADATA_TOPIC_ID, ClusterLog
 from leaselog.broker.cluster_wishes import (
     CreatedTopic,
     MorePartitions,
@@ -57,6 +57,7 @@ from leaselog.coordination.cluster_shard import (
     Topic,
     UpdateFeatures,
 )
+from leaselog.log import UnusableLog
 from leaselog.model import ZERO_UUID, ErrorCode, GroupId, NodeId, ProducerId, Refused, TopicId
 
 if TYPE_CHECKING:
@@ -174,9 +175,17 @@ class Cluster:
     # -- life -----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Replays the cluster's log and opens every partition. Raises ``OSError``, ``UnusableLog``."""
-        for record in self._log.open():
-            self._shard.replay(record)
+        """Replays the cluster's log and opens every partition, as far as the disk lets it.
+
+        Raises ``UnusableLog`` if the cluster's own log cannot be had: without it nobody knows which topics there are.
+        """
+        try:
+            for record in self._log.open():
+                self._shard.replay(record)
+        except (OSError, UnusableLog) as why:
+            raise UnusableLog(
+                f"the cluster's own log cannot be read, and without it nobody knows which topics there are: {why}"
+            ) from why
         self.configuration = Configuration(self._broker.config, self._shard.configs)
         if self.configuration.ignored_dynamic is not None:
             log.warning("stored broker configs are ignored", why=self.configuration.ignored_dynamic)
@@ -189,7 +198,8 @@ class Cluster:
         ]
         if new_levels:
             await self._commit(new_levels)
-        self._broker.logs.remove_strays([CLUSTER_METADATA_TOPIC, *self._shard.topics])
+        known = {name: topic.topic_id for name, topic in self._shard.topics.items()}
+        self._broker.logs.remove_strays({CLUSTER_METADATA_TOPIC: METADATA_TOPIC_ID, **known})
         for topic in self.topics():
             await self._open(topic)
         self._broker.logs.adopt()
@@ -292,9 +302,10 @@ class Cluster:
         refused = await self._try_commit(records)
         if refused is not None:
             return [refused if isinstance(answer, CreatedTopic) else answer for answer in answers]
-        return [
-            await self._opened(answer) if isinstance(answer, CreatedTopic) else answer for answer in answers
-        ]
+        for answer in answers:
+            if isinstance(answer, CreatedTopic):
+                await self._open(answer.topic)
+        return answers
 
     def _partitions_wanted(self, wish: NewTopic) -> int:
         if wish.assignments:
@@ -323,10 +334,6 @@ class Cluster:
         )
         return self._shard.handle(command)
 
-    async def _opened(self, created: CreatedTopic) -> CreatedTopic | Refused:
-        refused = await self._try_open(created.topic)
-        return created if refused is None else refused
-
     async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | Refused]:
         decisions = [self._shard.handle(DeleteTopic(topic_id)) for topic_id in dict.fromkeys(topic_ids)]
         made = [decision for decision in decisions if isinstance(decision, Decision)]
@@ -343,11 +350,7 @@ class Cluster:
 
     def _take_away(self, topic: Topic) -> None:
         self.configuration.topic_removed(topic.name)
-        try:
-            self._broker.logs.delete_topic(topic.name)
-        except OSError as error:
-            # The topic is gone; what is left of its files is swept at the next start.
-            log.error("files of a deleted topic remain", topic=topic.name, failure=error)
+        self._broker.logs.delete_topic(topic.name)
         self._broker.on_topic_deleted(topic.name)
         log.info("topic deleted", topic=topic.name, id=topic.topic_id)
 
@@ -367,7 +370,7 @@ class Cluster:
         if not validate_only:
             refused = await self._try_commit([record for d in made for record in d.records])
             for decision in made if refused is None else ():
-                refused = await self._try_open(decision.reply)
+                await self._open(decision.reply)
         return [(refused or d.reply) if isinstance(d, Decision) else d for d in decisions]
 
     def _partition_count(self, name: str) -> int:
@@ -442,9 +445,13 @@ class Cluster:
         try:
             await self._commit(records)
         except OSError as error:
-            log.error("cluster log failed, the cluster cannot change any more", failure=error)
+            log.error("cluster log failed, the cluster cannot change until it is back", failure=error)
+            self._broker.logs.revival.failed(CLUSTER_METADATA_TOPIC, CLUSTER_METADATA_TOPIC, self._reopen_log)
             return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the cluster's log failed: {error}")
         return None
+
+    def _reopen_log(self) -> bool:
+        return not self._changing.locked() and self._log.reopen()
 
     async def _commit(self, records: Sequence[ClusterRecord]) -> None:
         if not records:
@@ -463,16 +470,8 @@ class Cluster:
         except OSError as error:
             log.error("cluster snapshot failed", failure=error)
 
-    async def _try_open(self, topic: Topic) -> Refused | None:
-        try:
-            await self._open(topic)
-        except OSError as error:
-            # It exists all the same, and is tried again at the next start. Until then it has no leader.
-            log.error("partitions of a topic cannot be opened", topic=topic.name, failure=error)
-            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the partitions' logs cannot be opened: {error}")
-        return None
-
     async def _open(self, topic: Topic) -> None:
+        """A partition whose log cannot be opened has no leader until it can: the topic is there all the same."""
         config = self.configuration.topic(topic.name)
         for count in range(OPEN_STEP, topic.partition_count + OPEN_STEP, OPEN_STEP):
             self._broker.logs.open_topic(

@@ -15,13 +15,13 @@ from leaselog.broker.cluster_records import decode_cluster_record, encode_cluste
 from leaselog.broker.cluster_snapshot import find_snapshot, read_snapshot, remove_older, write_snapshot
 from leaselog.coordination.cluster_names import CLUSTER_METADATA_TOPIC
 from leaselog.coordination.cluster_records import ClusterRecord
-from leaselog.log import Appended, Files, LogConfig, Origin, PartitionLog, UnusableLog
+from leaselog.log import Appended, Files, LogConfig, Origin, PartitionLog, UnusableLog, parse_directory_name
 from leaselog.model import Refused, TopicId
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import iterate_headers
 from leaselog.wire.records import Record, build_batch, read_records
 
-__all__ = ["ClusterLog"]
+__all__ = ["METADATA_TOPIC_ID", "ClusterLog"]
 
 #: Kafka's own for this topic
 METADATA_TOPIC_ID = TopicId(UUID(int=1))
@@ -46,6 +46,7 @@ class ClusterLog:
 
     def __init__(self, files: Files, data_dir: str, directory_id: UUID, *, now_ms: Callable[[], int]) -> None:
         self._files = files
+        self._data_dir = data_dir
         self._directory = f"{data_dir}/{CLUSTER_METADATA_TOPIC}-0"
         self._directory_id = directory_id
         self._now_ms = now_ms
@@ -63,16 +64,9 @@ class ClusterLog:
         is_new = not self._files.exists(self._directory)
         snapshot_end = None if is_new else find_snapshot(self._files, self._directory)
         self._snapshot_end = snapshot_end or 0
-        log = self._log = PartitionLog.open(
-            self._files,
-            self._directory,
-            METADATA_TOPIC_ID,
-            CONFIG,
-            now_ms=self._now_ms(),
-            clean=False,
-            start_offset=self._snapshot_end,
-        )
-        log.flush()
+        if is_new:
+            self._refuse_orphans()
+        log = self._log = self._open_log(self._snapshot_end)
         if log.end_offset < self._snapshot_end or log.start_offset > self._snapshot_end:
             raise UnusableLog(
                 f"{self._directory} holds [{log.start_offset}, {log.end_offset}) behind a snapshot of the first "
@@ -86,8 +80,36 @@ class ClusterLog:
             self._forget_before(snapshot_end)
         yield from self._read(log)
 
+    def _open_log(
+        self, start_offset: int, *, recovery_point: int = 0, upto: int | None = None
+    ) -> PartitionLog:
+        log = PartitionLog.open(
+            self._files,
+            self._directory,
+            METADATA_TOPIC_ID,
+            CONFIG,
+            now_ms=self._now_ms(),
+            clean=False,
+            recovery_point=recovery_point,
+            start_offset=start_offset,
+            upto=upto,
+        )
+        log.flush()
+        return log
+
+    def _refuse_orphans(self) -> None:
+        """Partitions without a cluster that knows them would be taken for those of deleted topics, and removed."""
+        orphans = [
+            name for name in self._files.names(self._data_dir) if parse_directory_name(name) is not None
+        ]
+        if orphans:
+            raise UnusableLog(
+                f"{self._directory} is not there, but {len(orphans)} partitions are ({orphans[0]} is one): "
+                "bring it back, or move them away"
+            )
+
     async def append(self, records: Sequence[ClusterRecord]) -> None:
-        """Durable when this returns. After an ``OSError`` nothing more can be appended until the next start."""
+        """Durable when this returns. After an ``OSError`` nothing more can be appended until ``reopen``."""
         log, now_ms = self._opened(), self._now_ms()
         values = [encode_cluster_record(record, self._directory_id) for record in records]
         batch = build_batch([Record(None, value, timestamp_ms=now_ms) for value in values])
@@ -95,6 +117,24 @@ class ClusterLog:
         if not isinstance(outcome, Appended):
             raise OSError(f"cluster log: {outcome.message}")
         await asyncio.to_thread(log.flush)
+
+    def reopen(self) -> bool:
+        """After a failure: takes changes again. Raises ``OSError``, ``UnusableLog`` if it still fails.
+
+        What was not known to be safe is cut away: whoever asked for it was refused, and nobody has acted on it.
+        """
+        failed = self._opened()
+        if failed.failure is None:
+            return True
+        remains = failed.remains()
+        log = self._open_log(remains.start_offset, recovery_point=remains.recovery_point, upto=remains.upto)
+        if log.end_offset != remains.recovery_point:
+            raise UnusableLog(
+                f"{self._directory} ends at {log.end_offset}, expected {remains.recovery_point}"
+            )
+        failed.abandon()
+        self._log = log
+        return True
 
     def wants_snapshot(self, live_records: int) -> bool:
         """Whether the log has outgrown a state of ``live_records`` records."""

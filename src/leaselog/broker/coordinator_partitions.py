@@ -77,6 +77,11 @@ class CoordinatorPartitions(Generic[Owner]):
         for owner in list(self.every()):
             await owner.loaded()
 
+    def returned(self, partition: Partition) -> None:
+        """A partition is open that was not, or is another one now: what was loaded of it before begins anew."""
+        if partition.name.topic == self.topic:
+            self.owner(partition.name.partition)
+
     def drop(self) -> None:
         """The topic is gone."""
         owners, self._owners = self._owners, {}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from leaselog.broker.fetch_sessions import FetchSession, FollowedPartition
+from leaselog.broker.hosted import why_not_here
 from leaselog.broker.partition import Partition
 from leaselog.broker.waiting_room import Watch
 from leaselog.log import FileSlice
@@ -144,7 +145,9 @@ class Fetching:
         if name is None:
             return None, ErrorCode.UNKNOWN_TOPIC_ID
         partition = broker.logs.partition(name, followed.index)
-        return partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if partition is None else ErrorCode.NONE
+        if partition is None:
+            return None, why_not_here(broker, name, followed.index)
+        return partition, ErrorCode.NONE
 
     def _find(self, found: Found, partition: Partition, limit_bytes: int) -> ErrorCode:
         """Looks into the log."""
@@ -189,7 +192,13 @@ class Fetching:
                     return
                 for partition in woken:
                     assert isinstance(partition, Partition)
-                    self._look_again(by_partition[partition])
+                    found = by_partition[partition]
+                    self._look_again(found)
+                    if (
+                        found.partition is not None and found.partition is not partition
+                    ):  # its log was opened anew
+                        by_partition[found.partition] = found
+                        room.park(watch, found.partition)
 
     def _park(self, watch: Watch) -> Generator[None, None, None]:
         for found in self.found:
@@ -227,8 +236,8 @@ class Fetching:
 
 
 def _is_still_there(found: Found) -> bool:
-    """Not so if records were cut off, or the topic taken away, since the look."""
+    """Not so if records were cut off, or the topic taken away, or the log opened anew, since the look."""
     partition = found.partition
-    if partition is None or partition.is_deleted:
+    if partition is None or partition.is_gone:
         return False
     return found.followed.fetch_offset >= partition.log.start_offset

@@ -99,6 +99,10 @@ class GroupCoordinator:
         for owner in self._owners.every():
             owner.ask(lambda token: DropTopics(token, frozenset({name})))
 
+    def partition_returned(self, partition: Partition) -> None:
+        """A log that had failed is back: the groups of its partition are read again."""
+        self._owners.returned(partition)
+
     async def _ask_all(self, make: Callable[[Token], GroupCommand]) -> list[Answer]:
         return list(await asyncio.gather(*(owner.ask(make) for owner in self._owners.every())))
 

@@ -29,6 +29,8 @@ class LogCheckpoints:
         self._start_offsets: Mapping[TopicIdPartition, int] = {}
         self._cleaner_offsets: Mapping[TopicIdPartition, int] = {}
         self._starts_by_name: Mapping[TopicPartition, int] = {}
+        #: partitions whose logs could not be opened: what is kept of them stays
+        self.unopened: set[TopicIdPartition] = set()
 
     def read(self) -> None:
         """What the last broker left."""
@@ -54,25 +56,33 @@ class LogCheckpoints:
 
     def adopt(self, partitions: Iterable[Partition]) -> None:
         """All partitions are open: what was kept by name is kept by id from now on."""
+        if self.unopened:
+            return  # their starts are known by name only
         if self._starts_by_name:
             self.keep_starts(partitions)
             self._starts_by_name = {}
         self._directory.forget_names()
 
     def keep_recovery_points(self, partitions: Iterable[Partition]) -> None:
-        points = {p.key: p.log.durable_end for p in partitions}
+        points = self._of_unopened(self._recovery_points)
+        points |= {p.key: p.log.durable_end for p in partitions}
         self._directory.keep_recovery_points(points)
         self._recovery_points = points
 
     def keep_starts(self, partitions: Iterable[Partition]) -> None:
-        starts = {p.key: p.log.start_offset for p in partitions if p.log.start_offset}
+        starts = self._of_unopened(self._start_offsets)
+        starts |= {p.key: p.log.start_offset for p in partitions if p.log.start_offset}
         self._directory.keep_start_offsets(starts)
         self._start_offsets = starts
 
     def keep_cleaned(self, partitions: Iterable[Partition]) -> None:
-        cleaned = {p.key: p.log.cleaned_to for p in partitions if p.log.cleaned_to}
+        cleaned = self._of_unopened(self._cleaner_offsets)
+        cleaned |= {p.key: p.log.cleaned_to for p in partitions if p.log.cleaned_to}
         self._directory.keep_cleaner_offsets(cleaned)
         self._cleaner_offsets = cleaned
+
+    def _of_unopened(self, offsets: Mapping[TopicIdPartition, int]) -> dict[TopicIdPartition, int]:
+        return {key: offsets[key] for key in self.unopened if key in offsets}
 
     def purge(self, gone: Collection[TopicIdPartition]) -> None:
         """Takes out what is kept of partitions that are gone: their ids never come back, but a file should not grow.

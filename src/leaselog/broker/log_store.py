@@ -1,13 +1,18 @@
 """Every partition of this node: opened at start, made and removed while running, synced and closed at the end.
 
 Owned by the event loop. Syncs run in the flusher's threads; retention and checkpoints run here, a step at a time.
+
+Each partition stands alone, and so does each step of upkeep: what a disk refuses of one costs the others nothing. A log
+that fails, or cannot be opened, is opened anew later (see `revival`); until then it takes no writes, and is read if it
+was open.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from leaselog.broker.config import TopicConfig
 from leaselog.broker.data_dir import DataDirectory
@@ -15,17 +20,17 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.log_checkpoints import LogCheckpoints
 from leaselog.broker.log_work import LogWork
 from leaselog.broker.partition import Partition
+from leaselog.broker.partition_directories import PartitionDirectories
+from leaselog.broker.revival import Revival
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.log import (
     DeleteWork,
+    ForeignLog,
     LogConfig,
     OpenSegments,
     PartitionLog,
-    deleted_directory_name,
-    directory_name,
-    is_deleted_directory,
-    parse_directory_name,
-    remove_tree,
+    Remains,
+    UnusableLog,
 )
 from leaselog.model import TopicId, TopicIdPartition, TopicPartition
 from leaselog.wire.errors import DecodeError
@@ -42,7 +47,9 @@ class TopicLogs:
     name: str
     id: TopicId
     config: TopicConfig
+    #: those whose logs are open; what is missing up to ``count`` could not be opened
     partitions: dict[int, Partition] = field(default_factory=dict)
+    count: int = 0
 
 
 class LogStore:
@@ -65,11 +72,13 @@ class LogStore:
         self._now_ms = now_ms
         #: asked before a log's beginning goes; whoever keeps something of its own among the records sets it
         self.may_cut: Callable[[Partition, int], Awaitable[bool]] | None = None
+        #: told of a partition that is open, or open again, after it was not
+        self.on_return: Callable[[Partition], None] = lambda partition: None
+        self.revival = Revival()
         self._topics: dict[str, TopicLogs] = {}
-        #: directories of deleted partitions, and when their files may go
-        self._doomed: list[tuple[int, str]] = []
-        #: segments taken out of logs, whose files go later
-        self._retired: list[DeleteWork] = []
+        #: of all topics there are; a directory of any other is that of one which was deleted
+        self._ids: set[TopicId] = set()
+        self._directories = PartitionDirectories(directory, now_ms=now_ms)
         self._open_segments = OpenSegments()
         self._clean = False
         self._checkpoints = LogCheckpoints(directory)
@@ -95,54 +104,57 @@ class LogStore:
         """Reads what the last broker left; partitions may be opened after this."""
         self._clean = self.directory.take_clean_marker()
         self._checkpoints.read()
-        if not self._clean and any(
-            map(parse_directory_name, self.directory.files.names(self.directory.path))
-        ):
+        if not self._clean and self._directories.found():
             log.info("recovering after an unclean stop", data_dir=self.directory.path)
-        for name in self.directory.files.names(self.directory.path):
-            if is_deleted_directory(name):
-                self._doomed.append((0, f"{self.directory.path}/{name}"))
+        self._directories.doom_leftovers()
 
     def close(self) -> None:
         """Closes every log, all of it synced, and leaves word of a clean stop unless a disk failed."""
-        failed = [p for p in self.partitions() if p.log.failure is not None]
+        is_clean = not len(self.revival)
         for partition in self.partitions():
-            if partition.log.failure is None:
-                partition.log.close()
-        self.checkpoint()
-        if not failed:
-            self.directory.leave_clean_marker()
+            is_clean &= _close(partition)
+        is_clean &= self._try("checkpoint", self.checkpoint)
+        if is_clean:
+            self._try("clean marker", self.directory.leave_clean_marker)
 
     # -- topics ---------------------------------------------------------------------------------------------
 
     def open_topic(self, name: str, topic_id: TopicId, count: int, config: TopicConfig) -> None:
         """Opens the partitions 0 to ``count`` of a topic; one that has no directory gets it with its first record.
 
-        Raises OSError, UnusableLog.
+        One that cannot be opened is told of, and tried again later.
         """
         logs = self._topics.get(name)
         if logs is None:
             logs = self._topics[name] = TopicLogs(name, topic_id, config)
+            self._ids.add(topic_id)
         log_config = self._log_config(logs.config)
-        for index in range(len(logs.partitions), count):
-            logs.partitions[index] = self._open(logs, index, log_config)
+        for index in range(logs.count, count):
+            logs.count = index + 1
+            try:
+                logs.partitions[index] = self._open(logs, index, log_config)
+            except (OSError, UnusableLog) as failure:
+                self._unopened(logs, index, failure)
 
     def delete_topic(self, name: str) -> None:
-        """Takes the topic away at once; its files are renamed now and removed after `file.delete.delay.ms`."""
+        """Takes the topic away at once; its files are renamed now and removed after `file.delete.delay.ms`.
+
+        A disk that refuses is tried again; the topic is gone all the same, and its name is free.
+        """
         logs = self._topics.pop(name, None)
         if logs is None:
             return
+        self._ids.discard(logs.id)
         for partition in logs.partitions.values():
-            self._gone.add(partition.key)
             self._flusher.forget(partition)
             partition.deleted()
             partition.log.abandon()
-            if not self.directory.files.exists(self._path(partition.name)):
-                continue  # it never had a record
-            doomed = self._doomed_path(partition.name)
-            self.directory.files.rename(self._path(partition.name), doomed)
-            self._doomed.append((self._now_ms() + logs.config.file_delete_delay_ms, doomed))
-        self.directory.files.sync_directory(self.directory.path)
+        names = [TopicPartition(name, index) for index in range(logs.count)]
+        for key in (TopicIdPartition(logs.id, index) for index in range(logs.count)):
+            self._gone.add(key)
+            self._checkpoints.unopened.discard(key)
+            self.revival.forget(key)
+        self._directories.try_put_away(names, self._now_ms() + logs.config.file_delete_delay_ms)
 
     def update_config(self, name: str, config: TopicConfig) -> None:
         logs = self._topics.get(name)
@@ -152,55 +164,112 @@ class LogStore:
         for partition in logs.partitions.values():
             partition.log.update_config(log_config)
 
-    def remove_strays(self, wanted: Iterable[str]) -> None:
+    def remove_strays(self, wanted: Mapping[str, TopicId]) -> None:
         """Renames away directories of topics that the cluster no longer knows: deleted just before a crash."""
-        known, has_strays = set(wanted), False
-        for name in self.directory.files.names(self.directory.path):
-            partition = parse_directory_name(name)
-            if partition is not None and partition.topic not in known:
-                doomed, has_strays = self._doomed_path(partition), True
-                log.warning("removing a partition of an unknown topic", partition=partition)
-                self.directory.files.rename(f"{self.directory.path}/{name}", doomed)
-                self._doomed.append((self._now_ms(), doomed))
-        if has_strays:
-            # Else a power cut might bring one back under the name of a topic that was made since.
-            self.directory.files.sync_directory(self.directory.path)
+        self._ids = set(wanted.values())
+        strays = [name for name in self._directories.found() if name.topic not in wanted]
+        for name in strays:
+            log.warning("removing a partition of an unknown topic", partition=name)
+        self._directories.try_put_away(strays, self._now_ms())
 
-    def _open(self, logs: TopicLogs, index: int, log_config: LogConfig) -> Partition:
-        name, key = TopicPartition(logs.name, index), TopicIdPartition(logs.id, index)
-        partition_log = PartitionLog.open(
-            self.directory.files,
-            self._path(name),
-            logs.id,
-            log_config,
-            now_ms=self._now_ms(),
-            clean=self._clean,
-            recovery_point=self._checkpoints.recovery_point(key),
-            start_offset=self._checkpoints.start_offset(key),
-            opened=self._open_segments,
-        )
-        if partition_log.cut_bytes:
-            log.warning(
-                "cut off what was not whole",
-                partition=name,
-                cut_bytes=partition_log.cut_bytes,
-                end=partition_log.end_offset,
-            )
-        self._checkpoints.tell(partition_log, name, key)
+    def _open(
+        self, logs: TopicLogs, index: int, config: LogConfig, remains: Remains | None = None
+    ) -> Partition:
+        """Raises OSError, UnusableLog."""
+        name = TopicPartition(logs.name, index)
+        self._directories.make_way(name)
+        try:
+            opened = self._open_log(logs, name, config, remains)
+        except ForeignLog as foreign:
+            if foreign.topic_id in self._ids:
+                raise
+            log.warning("removing a partition of a deleted topic", partition=name, id=foreign.topic_id)
+            self._directories.put_away(name, self._now_ms())
+            self._directories.try_sync_names()
+            opened = self._open_log(logs, name, config, remains)
         return Partition(
             name,
             logs.id,
-            partition_log,
+            opened,
             mark_dirty=self._flusher.mark_dirty,
             wake=self._wake,
             work=self._work,
+            on_failure=partial(self._failed, logs),
         )
 
-    def _path(self, name: TopicPartition) -> str:
-        return f"{self.directory.path}/{directory_name(name)}"
+    def _open_log(
+        self, logs: TopicLogs, name: TopicPartition, config: LogConfig, remains: Remains | None
+    ) -> PartitionLog:
+        key = TopicIdPartition(logs.id, name.partition)
+        opened = PartitionLog.open(
+            self.directory.files,
+            self._directories.path(name),
+            logs.id,
+            config,
+            now_ms=self._now_ms(),
+            clean=self._clean and remains is None,
+            recovery_point=self._checkpoints.recovery_point(key)
+            if remains is None
+            else remains.recovery_point,
+            start_offset=self._checkpoints.start_offset(key) if remains is None else remains.start_offset,
+            opened=self._open_segments,
+            upto=None if remains is None else remains.upto,
+        )
+        if opened.cut_bytes:
+            log.warning(
+                "cut off what was not whole",
+                partition=name,
+                cut_bytes=opened.cut_bytes,
+                end=opened.end_offset,
+            )
+        if remains is None:
+            self._checkpoints.tell(opened, name, key)
+        else:
+            opened.cleaned_to = min(remains.cleaned_to, opened.end_offset)
+        return opened
 
-    def _doomed_path(self, name: TopicPartition) -> str:
-        return f"{self.directory.path}/{deleted_directory_name(name, self.directory.new_uuid())}"
+    # -- when a log fails -----------------------------------------------------------------------------------
+
+    def _failed(self, logs: TopicLogs, partition: Partition) -> None:
+        index = partition.name.partition
+        self.revival.failed(partition.key, partition.name, partial(self._reopen, logs, index))
+
+    def _unopened(self, logs: TopicLogs, index: int, failure: Exception) -> None:
+        name, key = TopicPartition(logs.name, index), TopicIdPartition(logs.id, index)
+        log.error("a partition cannot be opened", partition=name, why=failure)
+        self._checkpoints.unopened.add(key)
+        self.revival.failed(key, name, partial(self._reopen, logs, index))
+
+    def _reopen(self, logs: TopicLogs, index: int) -> bool:
+        """Opens a log anew that failed, or was never open. False while a thread is at work on it.
+
+        What the old one knows for certain is kept, and it is read until the new one is there; the partition that takes
+        its place is another. Raises OSError, UnusableLog.
+        """
+        failed = logs.partitions.get(index)
+        if failed is not None and failed.waits_for_disk:
+            return False
+        remains = None if failed is None else self._remains(failed)
+        partition = self._open(logs, index, self._log_config(logs.config), remains)
+        logs.partitions[index] = partition
+        self._checkpoints.unopened.discard(partition.key)
+        if failed is not None:
+            self._flusher.forget(failed)
+            failed.replaced()
+            failed.log.abandon()
+        self.on_return(partition)
+        return True
+
+    def _remains(self, failed: Partition) -> Remains:
+        remains = failed.log.remains()
+        if remains.end_offset and not self._directories.exists(failed.name):
+            log.error(
+                "the files of a partition are gone, it begins anew",
+                partition=failed.name,
+                start=remains.end_offset,
+            )
+            return remains._replace(start_offset=remains.end_offset)
+        return remains
 
     def _log_config(self, config: TopicConfig) -> LogConfig:
         return LogConfig.of({**config.log_settings, **self._log_settings()})
@@ -224,25 +293,32 @@ class LogStore:
 
     async def do_upkeep(self, *, with_retention: bool) -> None:
         """One round. A disk that refuses is told of and tried again in the next: nothing of this is urgent."""
+        self.remove_doomed()
+        if with_retention:
+            await self.apply_retention()
+        self._try("recovery points", self._checkpoint_recovery_points)
+        self._try("start offsets", self.checkpoint_starts)
+
+    @staticmethod
+    def _try(what: str, step: Callable[[], None]) -> bool:
         try:
-            self.remove_doomed()
-            if with_retention:
-                await self.apply_retention()
-            self.checkpoint()
+            step()
         except OSError as failure:
-            log.error("upkeep failed, to be tried again", why=failure)
+            log.error("upkeep failed, to be tried again", what=what, why=failure)
+            return False
+        return True
 
     async def apply_retention(self) -> None:
+        """Each partition by itself: the others still want theirs when one cannot be looked at."""
         for partition in list(self.partitions()):
-            if partition.is_deleted or partition.log.failure is not None:
+            if partition.is_gone or partition.log.failure is not None:
                 continue
             try:
                 work = await self._retain(partition)
-            except DecodeError as damage:  # the others still want theirs, and this one another time
-                log.error(
-                    "retention left out, the files do not make sense", partition=partition.name, why=damage
-                )
+            except (OSError, DecodeError) as failure:
+                log.error("retention left out, to be tried again", partition=partition.name, why=failure)
                 continue
+            partition.tell_failure()
             self.retire(work)
             if work is not None:
                 partition.begins_later()
@@ -253,7 +329,7 @@ class LogStore:
         if self.may_cut is None:
             return partition.log.apply_retention(self._now_ms())
         upto = partition.log.retention_end(self._now_ms())
-        if upto is None or not await self.may_cut(partition, upto) or partition.is_deleted:
+        if upto is None or not await self.may_cut(partition, upto) or partition.is_gone:
             return None
         return partition.log.apply_retention(self._now_ms(), upto=upto)
 
@@ -264,7 +340,7 @@ class LogStore:
     def retire(self, work: DeleteWork | None) -> None:
         """Remembers files that a log has no use for any more, to remove them when their time has come."""
         if work is not None:
-            self._retired.append(work)
+            self._directories.retire(work)
 
     async def expire_producers(self, check_s: float) -> None:
         """Forgets producers silent for `producer.id.expiration.ms`, every ``check_s``, until cancelled."""
@@ -274,20 +350,21 @@ class LogStore:
                 partition.log.expire_producers(self._now_ms())
 
     def remove_doomed(self) -> None:
-        """Deletes the files whose time has come."""
-        now_ms, files = self._now_ms(), self.directory.files
-        for _, path in [d for d in self._doomed if d[0] <= now_ms]:
-            remove_tree(files, path)
-        for path in [path for work in self._retired if work.due_ms <= now_ms for path in work.paths]:
-            if files.exists(path):  # its partition may be gone by now, and the file with it
-                files.remove(path)
-        self._doomed = [d for d in self._doomed if d[0] > now_ms]
-        self._retired = [work for work in self._retired if work.due_ms > now_ms]
+        """Deletes the files whose time has come, and renames those that a disk would not have renamed before."""
+        self._directories.remove_due(self._is_open)
+
+    def _is_open(self, name: TopicPartition) -> bool:
+        """Or is to be opened."""
+        logs = self._topics.get(name.topic)
+        return logs is not None and name.partition < logs.count
 
     def checkpoint(self) -> None:
-        """Writes down how far each log is safe and where it starts."""
-        self._checkpoints.keep_recovery_points(self.partitions())
+        """Writes down how far each log is safe and where it starts. Raises OSError."""
+        self._checkpoint_recovery_points()
         self.checkpoint_starts()
+
+    def _checkpoint_recovery_points(self) -> None:
+        self._checkpoints.keep_recovery_points(self.partitions())
 
     def checkpoint_starts(self) -> None:
         """Writes down where each log starts. Records deleted on request stay deleted from here on."""
@@ -312,3 +389,15 @@ class LogStore:
         except OSError:
             self._gone |= gone
             raise
+
+
+def _close(partition: Partition) -> bool:
+    """False if the log failed before, or fails now."""
+    if partition.log.failure is not None:
+        return False
+    try:
+        partition.log.close()
+    except OSError as failure:
+        log.error("a log does not close", partition=partition.name, why=failure)
+        return False
+    return True

@@ -5,6 +5,9 @@ this door, and handlers are not to notice. What may be done at once is done at o
 future is only waited for when the disk is.
 
 Owned by the event loop. Only a `SyncJob` leaves it, for a thread of the `Flusher`.
+
+A partition whose log failed still gives what can be read. When the log is whole again it is another `Partition` that
+stands in this one's place, as after a restart: whoever keeps something of its own about a partition asks `is_gone`.
 """
 
 from __future__ import annotations
@@ -47,6 +50,7 @@ class Partition:
         mark_dirty: Callable[[Partition], None],
         wake: Callable[[Partition], None],
         work: LogWork | None = None,
+        on_failure: Callable[[Partition], None] = lambda partition: None,
     ) -> None:
         self.name = name
         self.topic_id = topic_id
@@ -56,6 +60,8 @@ class Partition:
         #: one broker leads every partition since it was made
         self.leader_epoch = 0
         self.is_deleted = False
+        #: the log failed, and another partition has taken this one's place
+        self.is_replaced = False
         self._is_failure_told = False
         self._mark_dirty = mark_dirty
         self._wake = wake
@@ -63,6 +69,7 @@ class Partition:
         #: appends whose records must be looked into at length, and what came after them: offsets go in this order
         self._line: deque[_InLine] = deque()
         self._working_off: asyncio.Task[None] | None = None
+        self._on_failure = on_failure
         #: appends that wait for the disk: the end offset that must be durable, ascending
         self._waiting: deque[tuple[int, asyncio.Future[Appended | AppendRefused], Appended]] = deque()
 
@@ -106,7 +113,7 @@ class Partition:
             if waits and synced_first and self.log.durable_end < outcome.end_offset:
                 self._waiting.append((outcome.end_offset, answer, outcome))
                 return
-        self._tell_failure()
+        self.tell_failure()
         if not answer.done():
             answer.set_result(outcome)
 
@@ -142,11 +149,21 @@ class Partition:
             return AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return self.log.append_inspected(inspection, leader_epoch=self.leader_epoch, now_ms=asked.now_ms)
 
-    def _tell_failure(self) -> None:
-        """One loud line when the log has stopped taking writes; a deleted one does, too, and that is no news."""
-        if self.log.failure is not None and not self._is_failure_told and not self.is_deleted:
+    @property
+    def is_gone(self) -> bool:
+        return self.is_deleted or self.is_replaced
+
+    @property
+    def waits_for_disk(self) -> bool:
+        """Whether a sync is under way, or is still to come for somebody who waits for it."""
+        return self.log.is_at_work or (bool(self._waiting) and self.log.can_sync)
+
+    def tell_failure(self) -> None:
+        """Tells once if the log has stopped taking writes; one that is gone does, too, and that is no news."""
+        if self.log.failure is not None and not self._is_failure_told and not self.is_gone:
             self._is_failure_told = True
             log.error("the log takes no more writes", partition=self.name, why=self.log.failure)
+            self._on_failure(self)
 
     def synced(self) -> None:
         """The log's durable end has moved: answers what waited for it and wakes readers."""
@@ -159,7 +176,7 @@ class Partition:
 
     def failed(self, why: str) -> None:
         """A sync failed: nothing that waits was promised, and nothing more will be."""
-        self._tell_failure()
+        self.tell_failure()
         self._refuse_waiting(AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, why))
 
     def begins_later(self) -> None:
@@ -170,6 +187,11 @@ class Partition:
         """The topic is gone; whoever waits learns it now."""
         self.is_deleted = True
         self._refuse_waiting(AppendRefused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+
+    def replaced(self) -> None:
+        """The log was opened anew, in another partition: whoever waits asks there."""
+        self.is_replaced = True
+        self._refuse_waiting(AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR, "the log was opened anew"))
 
     def _refuse_waiting(self, refusal: AppendRefused) -> None:
         while self._waiting:

@@ -145,7 +145,7 @@ class ColocatedPersister(AskingPersister):
     def _owner(self, key: SharePartitionKey) -> ShareStateOwner | None:
         topic = self._broker.cluster.topic_name_of(key.topic_id)
         partition = None if topic is None else self._broker.logs.partition(topic, key.partition)
-        return None if partition is None or partition.is_deleted else self._owner_of(partition)[0]
+        return None if partition is None or partition.is_gone else self._owner_of(partition)[0]
 
     def _owner_of(self, partition: Partition) -> tuple[ShareStateOwner, ControlRecordLedger]:
         known = self._owners.get(partition.name)
@@ -166,7 +166,7 @@ class ColocatedPersister(AskingPersister):
 
     def _let_go(self) -> None:
         """Of the owners whose partitions are gone."""
-        gone = [name for name, (owner, _) in self._owners.items() if owner.partition.is_deleted]
+        gone = [name for name, (owner, _) in self._owners.items() if owner.partition.is_gone]
         for name in gone:
             self._owners.pop(name)[0].stop()
 

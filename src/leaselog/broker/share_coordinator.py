@@ -106,6 +106,10 @@ class ShareCoordinator:
             self._owners.drop()
         self._drop_lost_topics()
 
+    def partition_returned(self, partition: Partition) -> None:
+        """A log that had failed is back: the share state of its partition is read again."""
+        self._owners.returned(partition)
+
     def key_count(self) -> int:
         """Share partitions whose state is kept here."""
         return sum(owner.key_count() for owner in self._owners.made())

@@ -173,10 +173,13 @@ class SharePartitions:
             if owner is not None:
                 owner.end()
 
-    def topic_deleted(self) -> None:
-        """Owners of what does not exist any more end; fetches that wait for them are told that it does not."""
+    def partitions_gone(self) -> None:
+        """Owners of what does not exist any more end; fetches that wait for them look again, and are told of it.
+
+        Also of partitions whose logs have failed and were opened anew: another owner reads the state again.
+        """
         for owner in list(self.owners()):
-            if owner.partition.is_deleted:
+            if owner.partition.is_gone:
                 owner.end()
 
     def clear(self) -> None:

@@ -19,8 +19,8 @@ from leaselog.log.layout import (
 )
 from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
-from leaselog.log.partition_log import Appended, PartitionLog
-from leaselog.log.recovery import UnusableLog
+from leaselog.log.partition_log import Appended, PartitionLog, Remains
+from leaselog.log.recovery import ForeignLog, UnusableLog
 from leaselog.log.retention import DeleteWork, SegmentInfo
 from leaselog.log.segment import FileSlice
 from leaselog.log.sync_job import SyncJob
@@ -36,6 +36,7 @@ __all__ = [
     "File",
     "FileSlice",
     "Files",
+    "ForeignLog",
     "FoundOffset",
     "Heavy",
     "Inspection",
@@ -46,6 +47,7 @@ __all__ = [
     "OsFiles",
     "PartitionLog",
     "RecordError",
+    "Remains",
     "SegmentInfo",
     "Steps",
     "SyncJob",

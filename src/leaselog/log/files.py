@@ -13,6 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sys
+from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
 __all__ = ["Buffer", "File", "Files", "OsFiles", "read_whole", "remove_tree", "replace_whole"]
@@ -36,6 +37,10 @@ class File(Protocol):
 
     def sync(self) -> None:
         """Return once the bytes, and the size, survive a power cut. The only operation another thread may call."""
+
+    def forget_cached(self) -> None:
+        """What is read from here on comes from the disk, as far as the system can: not from memory, where bytes stay
+        that a failed sync has lost."""
 
     def close(self) -> None: ...
 
@@ -94,9 +99,13 @@ def replace_whole(files: Files, path: str, data: bytes) -> File:
 
 
 def remove_tree(files: Files, directory: str) -> None:
-    """Remove a partition's directory and the files in it. Directories inside are not expected and refuse."""
+    """Remove a partition's directory and the files in it. Directories inside are not expected and refuse.
+
+    What somebody else removes meanwhile is fine; that the directory is not there raises ``FileNotFoundError``.
+    """
     for name in files.names(directory):
-        files.remove(f"{directory}/{name}")
+        with suppress(FileNotFoundError):
+            files.remove(f"{directory}/{name}")
     files.remove_directory(directory)
 
 
@@ -131,6 +140,11 @@ class _OsFile:
             fcntl.fcntl(self._fd, fcntl.F_FULLFSYNC)  # fsync alone stops at the drive's cache there
         else:
             os.fdatasync(self._fd)
+
+    def forget_cached(self) -> None:
+        if hasattr(os, "posix_fadvise"):
+            # Pages that are not written yet stay, and are written by the next sync, whose word counts again.
+            os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1

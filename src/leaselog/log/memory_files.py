@@ -53,6 +53,9 @@ class _MemoryFile:
     def sync(self) -> None:
         self._open()
 
+    def forget_cached(self) -> None:
+        self._open()
+
     def close(self) -> None:
         self._contents = None
 

@@ -12,7 +12,8 @@ The offsets, in order:
 With ``Durability.FSYNC`` the high watermark is the durable end; otherwise it is the end.
 
 A failed write or sync ends the log's life as a writer: ``failure`` says why, every later append is refused, and
-what was written before stays readable. Only a reopen, which recovers, makes it whole.
+what was written before stays readable. Only opening it anew, which recovers, makes it whole (``remains`` says what that
+has to know). A read that fails is refused, and that is all.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import BatchHeader
 
-__all__ = ["AppendRefused", "Appended", "Origin", "PartitionLog"]
+__all__ = ["AppendRefused", "Appended", "Origin", "PartitionLog", "Remains"]
 
 
 class Appended(NamedTuple):
@@ -61,6 +62,18 @@ class Appended(NamedTuple):
     log_start_offset: int
     #: the producer sent them before, and this is where they went then
     is_duplicate: bool = False
+
+
+class Remains(NamedTuple):
+    """What a log knew for certain when it failed."""
+
+    start_offset: int
+    recovery_point: int
+    #: no offset before it is given out again, even if all files are gone
+    end_offset: int
+    cleaned_to: int
+    #: nothing from there on is to be kept; None: whatever recovery finds sound
+    upto: int | None
 
 
 class PartitionLog:
@@ -119,14 +132,15 @@ class PartitionLog:
         start_offset: int = 0,
         cleaned_to: int = 0,
         opened: OpenSegments | None = None,
+        upto: int | None = None,
     ) -> PartitionLog:
         """Open the partition in ``directory``, recovering unless the last stop was ``clean``. One that is not there
         is an empty log, and made with the first append.
 
         ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say. A log
-        that ends before its ``start_offset`` begins anew there. Pass one ``opened`` to all logs of a broker so
-        that they share its bound. Raises ``UnusableLog`` if the directory is another topic's, ``OSError`` if
-        the disk refuses.
+        that ends before its ``start_offset`` begins anew there, and one that goes past ``upto`` is cut there. Pass
+        one ``opened`` to all logs of a broker so that they share its bound. Raises ``UnusableLog`` if the directory
+        is another topic's (``ForeignLog``) or damaged, ``OSError`` if the disk refuses.
         """
         opened = OpenSegments() if opened is None else opened
         loaded = load(
@@ -139,6 +153,7 @@ class PartitionLog:
             recovery_point=recovery_point,
             start_offset=start_offset,
             opened=opened,
+            upto=upto,
         )
         log = cls(files, directory, topic_id, config, loaded, start_offset, opened, clean=clean)
         # A checkpoint ahead of what recovery left says nothing; cleaning twice does no harm.
@@ -371,6 +386,31 @@ class PartitionLog:
                 raise
             self.synced(job)
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a thread has something of this log's: it must not be opened anew until that has come back."""
+        return self._syncing is not None or self._cleaning is not None
+
+    @property
+    def can_sync(self) -> bool:
+        """Whether what was appended may still become durable."""
+        return not self._is_unsyncable
+
+    def remains(self) -> Remains:
+        """What is certain of a log that failed, to open it anew. From here on nothing more of it becomes durable."""
+        self._is_unsyncable = True
+        # With FSYNC nobody was told of anything beyond the durable end, so there is no need to trust what can still be
+        # read there: after a failed sync it may be in memory only. Otherwise recovery keeps what the disk returns.
+        is_told = self.config.durability is not Durability.FSYNC
+        end_offset = self.end_offset if is_told else self.durable_end
+        return Remains(
+            self.start_offset,
+            self.durable_end,
+            end_offset,
+            self.cleaned_to,
+            upto=None if is_told else end_offset,
+        )
+
     def close(self) -> None:
         """Write what a clean open wants, make everything durable, let go of the files. Raises ``OSError``.
 
@@ -412,7 +452,6 @@ class PartitionLog:
         except DecodeError as error:
             return Refused(ErrorCode.CORRUPT_MESSAGE, str(error))
         except OSError as error:
-            self.failure = self.failure or error
             return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
     def read(
@@ -429,7 +468,6 @@ class PartitionLog:
         try:
             return found.file.read_at(found.position, found.size_bytes)
         except OSError as error:
-            self.failure = self.failure or error
             return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
     def offset_for_timestamp(self, timestamp: int) -> Steps[FoundOffset | None]:
@@ -458,25 +496,23 @@ class PartitionLog:
         """Take the segments nobody needs out of the log. Their files wait, renamed, for the caller to remove them.
 
         By age, by size, and by where the log starts; none that reaches past ``upto``. The whole log may go, and then
-        begins anew at its end. A failing disk sets ``failure``.
+        begins anew at its end. Raises ``OSError`` where it cannot be told what has expired; a disk that fails later
+        sets ``failure``.
         """
         if self.failure is not None:
             return None
+        infos = self._segments.infos()
         try:
-            return self._forget_expired(now_ms, upto)
+            return self._forget_expired(infos, now_ms, upto)
         except OSError as error:
             self.failure = error
             return None
 
     def retention_end(self, now_ms: int) -> int | None:
-        """The end of what ``apply_retention`` would take; None if that is nothing. A failing disk sets ``failure``."""
+        """The end of what ``apply_retention`` would take; None if that is nothing. Raises ``OSError``."""
         if self.failure is not None:
             return None
-        try:
-            infos = self._segments.infos()
-        except OSError as error:
-            self.failure = error
-            return None
+        infos = self._segments.infos()
         count = self._count_expired(infos, now_ms)
         return infos[count - 1].end_offset if count else None
 
@@ -489,16 +525,21 @@ class PartitionLog:
             visible_end=self.high_watermark,
         )
 
-    def _forget_expired(self, now_ms: int, upto: int | None) -> DeleteWork | None:
-        infos = self._segments.infos()
+    def _forget_expired(
+        self, infos: Sequence[SegmentInfo], now_ms: int, upto: int | None
+    ) -> DeleteWork | None:
         count = self._count_expired(infos, now_ms)
         if upto is not None:
             count = sum(segment.end_offset <= upto for segment in infos[:count])
         if count == 0:
             return None
+        paths = list[str]()
         if count == len(self._segments):
+            # Those that are sealed first: a disk that is full may have no room to begin another.
+            paths += self._segments.rename_oldest(count - 1)
             self.roll(now_ms)
-        paths = self._segments.rename_oldest(count)
+            count = 1
+        paths += self._segments.rename_oldest(count)
         self._move_start(self._segments.base_offset)
         self._unsynced.add(directory=self.directory)
         return DeleteWork(tuple(paths), now_ms + self.config.file_delete_delay_ms)

@@ -31,11 +31,19 @@ from leaselog.log.swaps import finish_swaps
 from leaselog.model import TopicId
 from leaselog.wire.errors import DecodeError
 
-__all__ = ["Loaded", "UnusableLog", "load", "make"]
+__all__ = ["ForeignLog", "Loaded", "UnusableLog", "load", "make"]
 
 
 class UnusableLog(Exception):
     """A partition's directory is not what the broker takes it for. No record in it has been changed."""
+
+
+class ForeignLog(UnusableLog):
+    """The directory is that of another topic."""
+
+    def __init__(self, directory: str, found: TopicId, expected: TopicId) -> None:
+        super().__init__(f"{directory} belongs to topic id {found}, expected {expected}")
+        self.topic_id = found
 
 
 @dataclass(slots=True)
@@ -62,6 +70,8 @@ class _Place:
     config: LogConfig
     now_ms: int
     opened: OpenSegments
+    #: nothing from there on is kept
+    upto: int
 
     def segment(self, base_offset: int, *, size_bytes: int, end_offset: int) -> Segment:
         return Segment(
@@ -86,13 +96,14 @@ def load(
     recovery_point: int,
     start_offset: int,
     opened: OpenSegments,
+    upto: int | None = None,
 ) -> Loaded:
-    """Open the directory, if there is one.
+    """Open the directory, if there is one, and keep what lies before ``upto``.
 
     Raises ``UnusableLog`` if it belongs to another topic or is damaged where nothing but damage explains it, and
     ``OSError``.
     """
-    place = _Place(files, directory, config, now_ms, opened)
+    place = _Place(files, directory, config, now_ms, opened, 2**63 - 1 if upto is None else upto)
     if not files.exists(directory):
         return _nothing(place, start_offset)
     try:
@@ -169,7 +180,7 @@ def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:
         replace_whole(place.files, path, format_metadata(topic_id))
         return True
     if found != topic_id:
-        raise UnusableLog(f"{place.directory} belongs to topic id {found}, expected {topic_id}")
+        raise ForeignLog(place.directory, found, topic_id)
     return False
 
 
@@ -195,7 +206,9 @@ def _first_segment(place: _Place, start_offset: int) -> Segment:
 
 def _load_segments(place: _Place, clean: bool, recovery_point: int) -> list[Segment]:
     names = place.files.names(place.directory)
-    bases = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
+    found = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
+    bases = [base for base in found if base <= place.upto]
+    _drop(place, found[len(bases) :])
     segments: list[Segment] = []
     for at, base in enumerate(bases):
         next_base = bases[at + 1] if at + 1 < len(bases) else None
@@ -220,8 +233,12 @@ def _load_segments(place: _Place, clean: bool, recovery_point: int) -> list[Segm
 def _validate(place: _Place, segment: Segment) -> bool:
     """Count in every batch that holds up and cut off the rest. False if there was a rest."""
     size_bytes, segment.size_bytes = segment.size_bytes, 0
+    # A sync may have failed before the broker died: what it lost is still there to be read, and only in memory.
+    segment.file().forget_cached()
     segment.start_indexes()
     for _, header, _ in scan_valid(segment.file(), size_bytes, segment.base_offset):
+        if header.end_offset > place.upto:
+            break
         segment.index(header, place.config.index_interval_bytes)
     if segment.size_bytes == size_bytes:
         return True

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, NewType
 
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
+from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicIdPartition
 
 __all__ = [
     "FINAL_EPOCH",
@@ -35,11 +35,6 @@ FIRST_PATIENCE_MS = 5
 _LONGEST_PATIENCE_MS = 60_000
 
 ConnectionId = NewType("ConnectionId", int)
-
-
-class TopicIdPartition(NamedTuple):
-    topic_id: TopicId
-    partition: int
 
 
 class SessionKey(NamedTuple):

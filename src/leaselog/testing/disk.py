@@ -8,6 +8,9 @@ what is durable plus the operations still on their way there. ``crash`` rolls di
     names         some first part of the unsynced makes, renames and removals happened, in the order they were
                   asked for, as a journalling file system does; ``sync_directory`` settles its own directory's
 
+A sync that fails lies from then on, as after a write-back error on Linux: the bytes it was to make durable can still be
+read, no later sync writes them, and ``forget_cached``, a crash or both show that they are gone.
+
 Names and bytes are independent: a renamed file may turn up empty. Every change is one operation, counted, so a
 test can run a scenario once, count, and run it again dying at each one.
 """
@@ -49,6 +52,20 @@ class _Inode:
         for change in self.pending[:count]:
             _apply(data, *change)
         self.durable, self.pending, self.settled = bytes(data), self.pending[count:], self.settled + count
+
+    def lose(self, changes: int) -> None:
+        """A sync failed that began with so many changes: their bytes stay in memory, and nobody writes them again."""
+        count = max(changes - self.settled, 0)
+        # A file's size is the file system's own business, and goes by its journal.
+        kept = [change for change in self.pending[:count] if change[1] is None]
+        self.pending, self.settled = kept + self.pending[count:], self.settled + count - len(kept)
+
+    def forget_cached(self) -> None:
+        """What is in memory only because of a failed sync is gone; what is still to be written stays."""
+        data = bytearray(self.durable)
+        for change in self.pending:
+            _apply(data, *change)
+        self.live = data
 
     def survive(self, dice: random.Random) -> None:
         """Become what the platter holds."""
@@ -117,6 +134,9 @@ class SimDisk:
         self.cut_at: int | None = None
         #: every byte beyond this is refused with ENOSPC
         self.capacity_bytes = capacity_bytes
+        #: files that may be open at once, or any number; beyond it EMFILE
+        self.descriptors: int | None = None
+        self.open_files = 0
         #: told when it has come to that, before anybody else
         self.on_cut: Callable[[], None] = lambda: None
         #: given the operation's name and path, says whether it fails with EIO
@@ -142,6 +162,7 @@ class SimDisk:
             self._live.files[path].survive(dice)
         self.cut_at = None
         self._boot += 1
+        self.open_files = 0
 
     def used_bytes(self) -> int:
         return sum(len(inode.live) for inode in self._live.files.values())
@@ -154,7 +175,9 @@ class SimDisk:
             if not create:
                 raise _error(errno.ENOENT, path)
             made = inode = _Inode()
+            self._require_descriptor(path)
             self._change("create", path, lambda names: names.files.setdefault(path, made))
+        self._require_descriptor(path)
         return _SimFile(self, path, inode, writable)
 
     def names(self, directory: str) -> list[str]:
@@ -195,6 +218,7 @@ class SimDisk:
 
     def sync_directory(self, path: str) -> None:
         self._require_directory(path)
+        self._require_descriptor(path)
         self.step("sync_directory", path)
         self.step_done()  # before it takes effect: nothing is promised until it returns
         settled = [change for directories, change in self._journal if path in directories]
@@ -243,6 +267,10 @@ class SimDisk:
         change(self._live)
         self.step_done()
 
+    def _require_descriptor(self, path: str) -> None:
+        if self.descriptors is not None and self.open_files >= self.descriptors:
+            raise _error(errno.EMFILE, path)
+
     def _require_directory(self, path: str) -> None:
         if path not in self._live.directories:
             raise _error(errno.ENOENT, path)
@@ -255,6 +283,7 @@ class _SimFile:
         self._inode = inode
         self._writable = writable
         self._boot: int | None = disk.boot
+        disk.open_files += 1
         #: the changes that a sync under way began with
         self._syncing: int | None = None
 
@@ -307,10 +336,15 @@ class _SimFile:
 
     def sync(self) -> None:
         self._bytes()
-        self._disk.step("sync", self._path)
-        self._disk.step_done()
-        self._inode.settle(self._inode.changes if self._syncing is None else self._syncing)
+        changes = self._inode.changes if self._syncing is None else self._syncing
         self._syncing = None
+        try:
+            self._disk.step("sync", self._path)
+        except OSError:
+            self._inode.lose(changes)
+            raise
+        self._disk.step_done()
+        self._inode.settle(changes)
 
     def begin_sync(self) -> None:
         """The next sync of this open file takes its time from here on: what is written before it is done is not in it.
@@ -319,8 +353,17 @@ class _SimFile:
         """
         self._syncing = self._inode.changes
 
+    def forget_cached(self) -> None:
+        self._bytes()
+        self._inode.forget_cached()
+
     def close(self) -> None:
+        if self._boot is not None and self._disk.is_alive(self._boot):
+            self._disk.open_files -= 1
         self._boot = None
+
+    def __del__(self) -> None:
+        self.close()
 
     def fileno(self) -> int | None:
         return None

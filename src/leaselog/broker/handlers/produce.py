@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from leaselog.broker.api import Reply, RequestContext, serves
 from leaselog.broker.cluster import is_internal
 from leaselog.broker.dispatch import Unanswerable
+from leaselog.broker.hosted import why_not_here
 from leaselog.broker.partition import Partition
 from leaselog.log import Appended, AppendRefused
 from leaselog.model import ErrorCode
@@ -113,7 +114,7 @@ def _start(
     name = broker.cluster.topic_name(topic.name, topic.topic_id)
     write = _Write(name or topic.name, answer)
     partition = None if name is None else broker.logs.partition(name, data.index)
-    refusal = whole or _refusal(name, partition, context)
+    refusal = whole or _refusal(name, partition, data.index, context)
     if refusal is not ErrorCode.NONE or partition is None:
         answer.error_code = refusal
         return write
@@ -142,11 +143,13 @@ def _is_transactional(records: Buffer | None) -> bool:
     return bool(records[CRC_START + 1] & TRANSACTIONAL_BIT)  # the attributes' low byte
 
 
-def _refusal(name: str | None, partition: Partition | None, context: RequestContext) -> ErrorCode:
+def _refusal(name: str | None, partition: Partition | None, index: int, context: RequestContext) -> ErrorCode:
     if name is None and context.version >= 13:
         return ErrorCode.UNKNOWN_TOPIC_ID
-    if name is None or partition is None:
+    if name is None:
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if partition is None:
+        return why_not_here(context.broker, name, index)
     if is_internal(name):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     return ErrorCode.NONE
