@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from copy import copy
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,14 +15,18 @@ from leaselog.broker import connection as connection_module
 from leaselog.broker import dispatch
 from leaselog.broker.api import Api
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.connection import MAX_PENDING_ANSWERS, MAX_QUEUED_FRAMES, Connection
+from leaselog.broker.connection import MAX_PENDING_ANSWERS, Connection
+from leaselog.broker.held_bytes import PETTY_BYTES, HeldBytes
 from leaselog.broker.server import Server
 from leaselog.broker.turns import BUDGET_S, Turns
 from leaselog.wire import codec
+from leaselog.wire.frame_reader import LARGE_BYTES
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from leaselog.wire.schema import Versions
 
 HEARTBEAT = HeartbeatRequest.API_KEY
+#: of what `Scene.ask` sends for each answer it wants, its length included
+FRAME_BYTES = 24
 
 
 class Transport:
@@ -98,18 +103,28 @@ class Scene:
         self.server: Any = SimpleNamespace(
             broker=None,
             turns=Turns(lambda: self.worked_s),
-            receive_buffer=memoryview(bytearray(65536)),
-            max_frame_bytes=1000,
+            receive_buffer=memoryview(bytearray(2 * LARGE_BYTES)),
+            max_frame_bytes=10 * LARGE_BYTES,
             metrics=Metrics(),
             now=lambda: self.now,
-            unsent_bytes=0,
+            requests_held=HeldBytes(10**6),
+            answers_held=HeldBytes(10**6),
             admit=lambda c: 1,
             dismiss=lambda c: None,
             untold_refusals=lambda host: 0,
         )
+        self._connect()
+
+    def _connect(self) -> None:
         self.transport = Transport()
         self.connection = Connection(self.server)
         self.connection.connection_made(self.transport)  # type: ignore[arg-type]
+
+    def another(self) -> Scene:
+        """One more connection to the same server."""
+        made = copy(self)
+        made._connect()
+        return made
 
     def receive(self, data: bytes) -> None:
         self.connection.get_buffer(-1)[: len(data)] = data
@@ -298,6 +313,68 @@ def test_an_idle_connection_is_closed_and_looking_for_it_never_spins(
     assert min(pauses) >= 0.1
 
 
+async def swept(server: Server, monkeypatch: pytest.MonkeyPatch, seconds: list[float]) -> None:
+    """The server looks for who is in others' way, at these times."""
+    left = iter(seconds)
+
+    async def sleep(pause_s: float) -> None:
+        moment = next(left, None)
+        if moment is None:
+            raise asyncio.CancelledError
+        server.now = lambda: moment  # type: ignore[method-assign]
+
+    with monkeypatch.context() as patched, contextlib.suppress(asyncio.CancelledError):
+        patched.setattr(asyncio, "sleep", sleep)
+        await server.keep_room()
+
+
+def connected(server: Server) -> tuple[Connection, Transport]:
+    connection, transport = Connection(server), Transport()
+    connection.connection_made(transport)  # type: ignore[arg-type]
+    return connection, transport
+
+
+def test_who_takes_no_answers_while_there_is_no_room_for_others_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        server = a_server(queued_max_response_bytes="1000")
+        server.now = lambda: 0.0  # type: ignore[method-assign]
+        (deaf, closed), (slow, open_), (_, idle) = (connected(server) for _ in range(3))
+        for connection, transport in ((deaf, closed), (slow, open_)):
+            transport.unsent = 400
+            connection.pause_writing()
+        await swept(server, monkeypatch, [20.0])
+        assert not closed.is_aborted, "there is room"
+        closed.unsent = 900
+        deaf._count_unsent(900)
+        open_.unsent = 300
+        await swept(server, monkeypatch, [21.0])
+        assert [transport.is_aborted for transport in (closed, open_, idle)] == [True, False, False]
+
+    run(story)
+
+
+def test_who_does_not_finish_a_request_while_others_wait_for_room_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        server = a_server(
+            queued_max_request_bytes=str(2 * LARGE_BYTES), socket_request_max_bytes=str(2 * LARGE_BYTES)
+        )
+        server.now = lambda: 0.0  # type: ignore[method-assign]
+        made = [connected(server) for _ in range(3)]
+        half = (2 * LARGE_BYTES).to_bytes(4, "big") + bytes(LARGE_BYTES + 2 * PETTY_BYTES)
+        for connection, _ in made[:2]:
+            connection.get_buffer(-1)[: len(half)] = half
+            connection.buffer_updated(len(half))
+        server.now = lambda: 8.0  # type: ignore[method-assign]
+        await swept(server, monkeypatch, [8.0])
+        assert [transport.is_aborted for _, transport in made] == [True, True, False]
+
+    run(story)
+
+
 def test_a_handler_that_breaks_closes_its_connection_and_is_logged(
     scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -327,17 +404,85 @@ def test_a_client_that_does_not_read_its_answers_is_not_read_from(scene: Callabl
     run(story)
 
 
-def test_no_more_than_the_bound_is_started_or_queued(scene: Callable[..., Scene]) -> None:
+def test_no_more_than_the_bound_is_started_or_read(scene: Callable[..., Scene]) -> None:
     async def story() -> None:
         later = Later()
         s = scene(later)
-        s.ask(*range(MAX_PENDING_ANSWERS + MAX_QUEUED_FRAMES))
+        s.ask(*range(MAX_PENDING_ANSWERS + 3))
         assert len(later.asked) == MAX_PENDING_ANSWERS
+        assert s.transport.is_reading, "or nobody would hear it hang up"
+        s.ask(*range(PETTY_BYTES // FRAME_BYTES))
+        assert not s.transport.is_reading
+        for answered in range(10):
+            later.asked[answered].set_result(HeartbeatResponse())
+        await turns()
+        assert len(later.asked) == MAX_PENDING_ANSWERS + 10
+        assert s.transport.is_reading
+
+    run(story)
+
+
+def test_behind_a_request_that_waits_little_is_received(scene: Callable[..., Scene]) -> None:
+    """A parked fetch, and a large request behind it: it would lie there for as long as the fetch likes."""
+
+    async def story() -> None:
+        later = Later()
+        s = scene(later, exclusive=True)
+        s.ask(1)
+        size = 10 * LARGE_BYTES
+        s.receive(size.to_bytes(4, "big") + b"\0\x0c\0\0" + bytes(PETTY_BYTES))
         assert not s.transport.is_reading
         later.asked[0].set_result(HeartbeatResponse())
         await turns()
-        assert len(later.asked) == MAX_PENDING_ANSWERS + 1
-        assert s.transport.is_reading
+        assert s.transport.is_reading, "it is next"
+        assert 0 < s.server.requests_held.total_bytes < 10
+        left = size - 4 - PETTY_BYTES
+        while left:
+            came = min(left, len(s.connection.get_buffer(-1)))
+            s.receive(bytes(came))
+            left -= came
+        assert len(later.asked) == 2
+        assert s.server.requests_held.total_bytes == size - PETTY_BYTES, "until it is answered"
+        later.asked[1].set_result(HeartbeatResponse())
+        await turns()
+        assert s.server.requests_held.total_bytes == 0
+
+    run(story)
+
+
+def test_large_requests_wait_for_room_and_little_ones_do_not(scene: Callable[..., Scene]) -> None:
+    s = scene(now)
+    limit_bytes = 4 * LARGE_BYTES
+    s.server.requests_held = HeldBytes(limit_bytes)
+    first, second, third = s.another(), s.another(), s.another()
+    for large in (first, second):
+        large.receive((8 * LARGE_BYTES).to_bytes(4, "big") + bytes(LARGE_BYTES))
+        large.receive(bytes(LARGE_BYTES))
+    first.receive(bytes(LARGE_BYTES))
+    assert limit_bytes <= s.server.requests_held.total_bytes < limit_bytes + LARGE_BYTES
+    assert not first.transport.is_reading
+    assert len(third.connection.get_buffer(-1)) <= PETTY_BYTES, "a large one would not fit"
+    third.ask(1)
+    assert third.transport.correlation_ids() == [1]
+    second.connection.connection_lost(None)
+    assert first.transport.is_reading
+    first.connection.connection_lost(None)
+    assert s.server.requests_held.total_bytes == 0
+
+
+def test_many_bytes_of_started_requests_keep_the_next_one_waiting(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "MAX_STARTED_BYTES", 2 * FRAME_BYTES - 10)
+
+    async def story() -> None:
+        later = Later()
+        s = scene(later)
+        s.ask(1, 2, 3)
+        assert len(later.asked) == 2
+        later.asked[0].set_result(HeartbeatResponse())
+        await turns()
+        assert len(later.asked) == 3
 
     run(story)
 
@@ -499,11 +644,12 @@ def test_what_a_client_does_not_take_is_counted_until_it_does_or_goes(scene: Cal
     for s, unsent in ((first, 10), (second, 5)):
         s.transport.unsent = unsent
         s.connection.pause_writing()
-    assert first.server.unsent_bytes == 15
+    held = first.server.answers_held
+    assert held.total_bytes == 15
     first.connection.resume_writing()
-    assert first.server.unsent_bytes == 5
+    assert held.total_bytes == 5
     second.connection.connection_lost(None)
-    assert first.server.unsent_bytes == 0
+    assert held.total_bytes == 0
 
 
 def test_a_slow_reader_is_not_idle_but_one_that_stands_still_is(scene: Callable[..., Scene]) -> None:

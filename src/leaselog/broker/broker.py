@@ -139,6 +139,7 @@ class Broker:
         self.cluster.listening_on(*address)
         self._run(self._server.close_idle())
         self._run(self.logs.revival.run())
+        self._run(self._server.keep_room())
         self._run(
             self.logs.keep_house(
                 self.config.log_retention_check_interval_ms / 1000,
@@ -201,11 +202,11 @@ class Broker:
 
     def unsent_bytes(self) -> int:
         """What is on its way to clients that do not keep up."""
-        return self._server.unsent_bytes
+        return self._server.answers_held.total_bytes
 
-    def room_for_answers_bytes(self) -> int:
-        """What may still be handed to sockets whose clients do not keep up."""
-        return self._server.room_for_answers_bytes
+    def room_for_answers_bytes(self, client: Client) -> int:
+        """What may still be handed to sockets while clients do not keep up; 0: only what is petty."""
+        return self._server.answers_held.room_bytes(client.host)
 
     def connection_closed(self, client: Client) -> None:
         """A client's connection is gone: whatever is tied to it ends here."""

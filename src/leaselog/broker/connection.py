@@ -3,10 +3,12 @@
 Requests are started one after the other. An API marked exclusive keeps the next request waiting until it has
 answered (Kafka does so for every API); a produce lets the next one start, so that several share a sync.
 
-Bounds: at `MAX_QUEUED_FRAMES` received and not started, or `MAX_PENDING_ANSWERS` started and not answered, or
-`MAX_HELD_BYTES` answered and waiting for their turn, or with the socket's write buffer full, reading stops, and the
-client's own socket fills up. Nobody else notices. The same happens while a client over its quota is to pause
-(KIP-219). A client that never reads its answers makes no progress and is closed as idle.
+Bounds: with `MAX_PENDING_ANSWERS` started and not answered, or `MAX_HELD_BYTES` answered and waiting for their turn,
+or requests of `MAX_STARTED_BYTES` under way, or the socket's write buffer full, nothing more is started. Then, and
+while a client over its quota is to pause (KIP-219), what arrives is as little as it takes to hear that the client has
+gone: reading stops, the client's own socket fills up, and nobody else notices. A client that never reads its answers
+makes no progress and is closed as idle. A request that is still arriving goes on doing so while there is room for it
+(`held_bytes`).
 
 What was received beyond a turn's budget is started in later turns, in turn with others who have more to do
 (`broker.turns`).
@@ -15,6 +17,7 @@ What was received beyond a turn's budget is started in later turns, in turn with
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Awaitable
 from types import CoroutineType
@@ -22,6 +25,7 @@ from typing import TYPE_CHECKING, cast
 
 from leaselog.broker.api import Client
 from leaselog.broker.dispatch import Call, Place, Unanswerable, receive
+from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
@@ -33,11 +37,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Connection"]
 
-MAX_QUEUED_FRAMES = 32
 MAX_PENDING_ANSWERS = 64
 #: a fetch's answer behind a produce that waits for the disk, say; the one that reaches it may be any size
 MAX_HELD_BYTES = 1 << 20
-WRITE_BUFFER_HIGH_BYTES = 1 << 20
+#: of produces that wait for the disk; the one that reaches it may be any size
+MAX_STARTED_BYTES = 16 << 20
+WRITE_BUFFER_HIGH_BYTES = 1 << 16
 
 log = StructuredLog("connection")
 
@@ -48,7 +53,6 @@ class Connection(asyncio.BufferedProtocol):
         self._broker = server.broker
         self._metrics = server.metrics
         self._frames = FrameReader(server.receive_buffer, server.max_frame_bytes)
-        self._queued: deque[bytearray] = deque()
         self._answers: deque[Place] = deque()
         self._exclusive = False
         self._turns = server.turns
@@ -65,8 +69,13 @@ class Connection(asyncio.BufferedProtocol):
         self._throttle: asyncio.TimerHandle | None = None
         #: of answers that are complete and not yet first in line
         self._held_bytes = 0
-        #: what the transport held when it asked to pause, counted in the server's sum
+        #: of requests that were started and have their answer to come
+        self._started_bytes = 0
+        #: of requests, beyond what is petty; and of answers that the transport could not pass on. In the server's sums
+        self._counted_bytes = 0
         self._unsent_bytes = 0
+        #: when what is arriving became more than petty
+        self._arriving_since_s = math.inf
         self._unsent_at_sweep = 0
         self._last_progress = server.now()
 
@@ -79,26 +88,26 @@ class Connection(asyncio.BufferedProtocol):
         self.client = Client(self._server.admit(self), host, port)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        return self._frames.buffer()
+        buffer = self._frames.buffer()
+        requests = self._server.requests_held
+        if requests.is_full and not requests.room_bytes(self.client.host):
+            return buffer[: max(PETTY_BYTES - self._frames.held_bytes, 1)]
+        return buffer
 
     def buffer_updated(self, nbytes: int) -> None:
         self._last_progress = self._server.now()
         self._metrics.bytes_received(nbytes)
-        try:
-            self._queued.extend(self._frames.advance(nbytes))
-        except DecodeError as bad:
-            self._refuse(str(bad))
-            return
+        self._frames.received(nbytes)
         self._start_queued()
+        self._frames.keep()
 
     def pause_writing(self) -> None:
         self._write_paused = True
-        self._unsent_bytes = self.transport.get_write_buffer_size()
-        self._server.unsent_bytes += self._unsent_bytes
+        self._count_unsent(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         self._write_paused = False
-        self._forget_unsent()
+        self._count_unsent(0)
         self._last_progress = self._server.now()
         self._start_queued()
 
@@ -109,15 +118,27 @@ class Connection(asyncio.BufferedProtocol):
         self._write_paused = False
         if self._throttle is not None:
             self._throttle.cancel()
-        self._forget_unsent()
+        self._count_unsent(0)
         for task in tuple(self._reads):
             task.cancel()
         self._server.dismiss(self)
+        self._server.requests_held.forget(self._read_or_not)
         self._start_queued()
 
-    def _forget_unsent(self) -> None:
-        self._server.unsent_bytes -= self._unsent_bytes
-        self._unsent_bytes = 0
+    def _count_unsent(self, size_bytes: int) -> None:
+        if size_bytes != self._unsent_bytes:
+            self._server.answers_held.change(self.client.host, size_bytes - self._unsent_bytes)
+            self._unsent_bytes = size_bytes
+
+    def _count_held(self) -> None:
+        """Tells the server what this client's requests hold: called whenever some came or are done with."""
+        arriving = self._frames.held_bytes > PETTY_BYTES
+        if arriving != (self._arriving_since_s < math.inf):
+            self._arriving_since_s = self._server.now() if arriving else math.inf
+        beyond_bytes = max(self._frames.held_bytes + self._started_bytes - PETTY_BYTES, 0)
+        if beyond_bytes != self._counted_bytes:
+            self._server.requests_held.change(self.client.host, beyond_bytes - self._counted_bytes)
+            self._counted_bytes = beyond_bytes
 
     def has_moved_since(self, moment: float) -> bool:
         """Whether bytes came in or went out. For the sweep: what the last one saw is what this one compares with."""
@@ -126,39 +147,68 @@ class Connection(asyncio.BufferedProtocol):
             self._last_progress = self._server.now()  # a large answer on a slow line
         return self._last_progress >= moment
 
+    def has_unread_answers_since(self, moment_s: float) -> bool:
+        """Whether the client has taken nothing of its answers since then."""
+        return self._write_paused and not self.has_moved_since(moment_s)
+
+    def has_half_a_request_since(self, moment_s: float) -> bool:
+        """Whether a request that takes room began to arrive before then, and is still not all here."""
+        return self._arriving_since_s <= moment_s and not self._is_queued and not self._is_held()
+
     # -- requests -------------------------------------------------------------------------------------------
 
     def drain(self) -> None:
         """Stops taking requests and closes when what has started is answered."""
         self._draining = True
-        self._queued.clear()
         self._start_queued()  # which stops reading
         if not self._answers:
             self.transport.close()
 
     def _start_queued(self) -> None:
-        turns = self._turns
-        while self._queued and not self._is_queued and not self._is_held():
-            now_s = turns.begin()
-            if turns.is_spent(now_s):
-                self._is_queued = True
-                turns.queue(self._have_a_turn)
-                break
-            turns.end(self._start(self._queued.popleft(), now_s), now_s)
+        """Starts what has arrived, as far as the bounds and the turn's budget go, and reads on if there is room."""
+        turns, frames = self._turns, self._frames
+        try:
+            while frames.held_bytes and not self._is_queued and not self._is_held():
+                now_s = turns.begin()
+                if turns.is_spent(now_s):
+                    self._is_queued = True
+                    turns.queue(self._have_a_turn)
+                    break
+                frame = frames.take()
+                if frame is None:
+                    if self._is_lost:
+                        frames.clear()  # the rest of it will not come
+                    break
+                turns.end(self._start(frame, now_s), now_s)
+        except DecodeError as bad:
+            self._refuse(str(bad))
+        if self._counted_bytes or frames.held_bytes + self._started_bytes > PETTY_BYTES:
+            self._count_held()
+        self._read_or_not()
+
+    def _read_or_not(self) -> None:
         if self._is_lost:
             return
-        wanted = (
-            len(self._queued) < MAX_QUEUED_FRAMES
-            and not self._write_paused
-            and not self._draining
-            and self._throttle is None
-        )
+        wanted = self._may_read()
         if wanted != self._reading and not self.transport.is_closing():
             self._reading = wanted
             if wanted:
                 self.transport.resume_reading()
             else:
                 self.transport.pause_reading()
+
+    def _may_read(self) -> bool:
+        if self._write_paused or self._draining or self._throttle is not None:
+            return False
+        if self._frames.held_bytes < PETTY_BYTES:
+            return True
+        if self._is_queued or self._is_held():
+            return False
+        requests = self._server.requests_held  # all else is started: a large one is on its way
+        if requests.room_bytes(self.client.host):
+            return True
+        requests.wait(self._read_or_not)
+        return False
 
     def _have_a_turn(self) -> None:
         self._is_queued = False
@@ -172,6 +222,7 @@ class Connection(asyncio.BufferedProtocol):
             or self._throttle is not None
             or len(self._answers) >= MAX_PENDING_ANSWERS
             or self._held_bytes >= MAX_HELD_BYTES
+            or self._started_bytes >= MAX_STARTED_BYTES
         )
 
     def _start(self, frame: bytearray, now_s: float) -> str:
@@ -206,6 +257,7 @@ class Connection(asyncio.BufferedProtocol):
         if isinstance(reply, CoroutineType):
             reply = self._turns.measured(call.api.name, reply)
         task = asyncio.ensure_future(reply)
+        self._started_bytes += call.size_bytes
         if call.api.exclusive:
             self._exclusive = True
         if call.api.only_reads:
@@ -213,6 +265,7 @@ class Connection(asyncio.BufferedProtocol):
 
         def done(finished: asyncio.Future[Message | None]) -> None:
             self._reads.pop(finished, None)
+            self._started_bytes -= call.size_bytes
             if call.api.exclusive:
                 self._exclusive = False
             if finished.cancelled():
@@ -271,6 +324,8 @@ class Connection(asyncio.BufferedProtocol):
             else:
                 self._metrics.bytes_sent(sum(map(len, ready)))
                 self.transport.writelines(ready)
+            if self._write_paused:  # it has more to pass on than when it asked to pause
+                self._count_unsent(self.transport.get_write_buffer_size())
         if self._draining and not self._answers:
             self.transport.close()
 
@@ -304,5 +359,5 @@ class Connection(asyncio.BufferedProtocol):
     def _give_up(self) -> None:
         """Starts nothing more that this client asked for, and closes."""
         self._is_refused = True
-        self._queued.clear()
+        self._frames.clear()
         self.transport.abort()

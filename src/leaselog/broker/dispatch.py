@@ -47,10 +47,16 @@ class Place:
 class Call(Place):
     """One request on its way: what was asked, and how its answer is to be written."""
 
-    __slots__ = ("api", "context", "correlation_id", "request", "started_s")
+    __slots__ = ("api", "context", "correlation_id", "request", "size_bytes", "started_s")
 
     def __init__(
-        self, api: Api, request: Message, context: RequestContext, correlation_id: int, started_s: float
+        self,
+        api: Api,
+        request: Message,
+        context: RequestContext,
+        correlation_id: int,
+        started_s: float,
+        size_bytes: int,
     ) -> None:
         self.chunks = None
         self.api = api
@@ -59,6 +65,8 @@ class Call(Place):
         self.correlation_id = correlation_id
         #: by the clock of `Turns`
         self.started_s = started_s
+        #: of its frame, which the request may have views of
+        self.size_bytes = size_bytes
 
     def start(self) -> Reply:
         """Runs the handler up to its first wait."""
@@ -88,7 +96,7 @@ def receive(frame: bytearray, broker: Broker, client: Client, started_s: float) 
     except DecodeError as bad:
         raise Unanswerable(str(bad)) from bad
     context = RequestContext(broker, api, version, client_id, client)
-    return Call(api, request, context, correlation_id, started_s)
+    return Call(api, request, context, correlation_id, started_s, len(frame))
 
 
 def encode_answer(response: Message, correlation_id: int, version: int) -> list[Buffer]:

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
+from leaselog.broker.api import Client
 from leaselog.broker.fetch_sessions import FetchSession, FollowedPartition
+from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.hosted import why_not_here
 from leaselog.broker.partition import Partition
 from leaselog.broker.waiting_room import Watch
@@ -71,11 +73,19 @@ class Found:
 
 class Fetching:
     def __init__(
-        self, broker: Broker, session: FetchSession, request: FetchRequest, client_id: str | None
+        self,
+        broker: Broker,
+        session: FetchSession,
+        request: FetchRequest,
+        client_id: str | None,
+        client: Client,
     ) -> None:
         self._broker = broker
         self._request = request
         self._client_id = client_id
+        self._client = client
+        #: as others do not read what they asked for, there is none but for little batches
+        self._has_room = True
         replica = request.replica_state
         self._is_replica = (request.replica_id if replica is None else replica.replica_id) >= 0
         self._deadline_ms = broker.monotonic_ms() + request.max_wait_ms
@@ -105,7 +115,7 @@ class Fetching:
             yield
         if not self.is_enough():
             for found in self.found:
-                self._is_cut = self._is_cut or found.is_cut()
+                self._is_cut = self._is_cut or self._is_cut_short(found)
                 yield
 
     def is_enough(self) -> bool:
@@ -114,6 +124,10 @@ class Fetching:
             return True
         # More than the answer may hold is not worth waiting for.
         return self.bytes_found >= min(request.min_bytes, request.max_bytes, broker.config.fetch_max_bytes)
+
+    def _is_cut_short(self, found: Found) -> bool:
+        """Whether more is not worth waiting for. Where there is no room now there may be some soon."""
+        return self._has_room and found.is_cut()
 
     def _look_at(self, found: Found) -> None:
         """Looks at one partition, again or for the first time."""
@@ -133,7 +147,9 @@ class Fetching:
 
     def _limit_bytes(self) -> int:
         broker, request = self._broker, self._request
-        limit_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, broker.room_for_answers_bytes())
+        room_bytes = broker.room_for_answers_bytes(self._client)
+        self._has_room = room_bytes > 0
+        limit_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, max(room_bytes, PETTY_BYTES))
         if broker.quotas.limits_fetch:
             limit_bytes = min(limit_bytes, broker.quotas.fetch_room_bytes(self._client_id))
         return limit_bytes
@@ -166,7 +182,9 @@ class Fetching:
             if epoch < followed.last_fetched_epoch or end < followed.fetch_offset:
                 found.diverging = EpochEndOffset(epoch=epoch, end_offset=end)
                 return ErrorCode.NONE
-        located = log.locate(followed.fetch_offset, limit_bytes, min_one_batch=self.bytes_found == 0)
+        located = log.locate(
+            followed.fetch_offset, limit_bytes, min_one_batch=self._has_room and not self.bytes_found
+        )
         if isinstance(located, Refused):
             return located.code
         found.records = located
@@ -209,7 +227,7 @@ class Fetching:
     def _look_again(self, found: Found) -> None:
         self._look_at(found)
         if not self.is_enough():
-            self._is_cut = found.is_cut()
+            self._is_cut = self._is_cut_short(found)
 
     # -- answering ------------------------------------------------------------------------------------------
 

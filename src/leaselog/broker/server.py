@@ -10,10 +10,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leaselog.broker.connection import Connection
+from leaselog.broker.held_bytes import HeldBytes
 from leaselog.broker.structured_log import StructuredLog
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
+    from leaselog.broker.config import BrokerConfig
 
 __all__ = ["Server"]
 
@@ -26,8 +28,8 @@ SHORTEST_SWEEP_S = 0.1
 #: a client that is refused tries again at once, and so do its neighbours: one line for a host in so long
 REFUSAL_PAUSE_S = 10.0
 MAX_REFUSED_HOSTS = 1024
-#: answers on their way to clients that do not keep up, of all connections. Beyond it a fetch brings one batch.
-MAX_UNSENT_BYTES = 512 * 1024 * 1024
+#: for so long nobody may hold what others wait for and not move
+STANDSTILL_S = 5.0
 
 log = StructuredLog("server")
 
@@ -54,15 +56,12 @@ class Server:
         self._is_draining = False
         #: host to when a refusal of it was last told, and how many were not told since; oldest first
         self._refusals: dict[str, tuple[float, int]] = {}
+        self.requests_held = HeldBytes(_no_less_than_one_request(config))
         #: what connections whose clients do not keep up have yet to send
-        self.unsent_bytes = 0
+        self.answers_held = HeldBytes(config.queued_max_response_bytes)
 
     def __len__(self) -> int:
         return len(self._connections)
-
-    @property
-    def room_for_answers_bytes(self) -> int:
-        return max(MAX_UNSENT_BYTES - self.unsent_bytes, 0)
 
     def now(self) -> float:
         return asyncio.get_running_loop().time()
@@ -119,6 +118,30 @@ class Server:
         self._refusals[host] = (self.now(), 0)
         return untold
 
+    async def keep_room(self) -> None:
+        """Closes whoever stands still and is in others' way, until cancelled.
+
+        While no more bytes of answers may be held, that is who takes none of his own; while others wait for room for
+        their requests, whoever's request does not come to its end.
+        """
+        while True:
+            await asyncio.sleep(STANDSTILL_S / 2)
+            moment_s = self.now() - STANDSTILL_S
+            for connection in list(self._connections):
+                if self.turns.is_spent():
+                    await self.turns.step_back()
+                if connection.has_unread_answers_since(moment_s) and self.answers_held.is_full:
+                    self._close_in_the_way(connection, "does not read its answers")
+                elif self.requests_held.has_waiting and connection.has_half_a_request_since(moment_s):
+                    self._close_in_the_way(connection, "does not finish its request")
+
+    def _close_in_the_way(self, connection: Connection, why: str) -> None:
+        self.metrics.connection_refused()
+        if (untold := self.untold_refusals(connection.client.host)) is not None:
+            facts = {"client": f"{connection.client.host}:{connection.client.port}", "untold_before": untold}
+            log.warning("closing a connection that is in others' way", why=why, **facts)
+        connection.transport.abort()
+
     async def close_idle(self) -> None:
         """Closes connections on which nothing has moved for `connections.max.idle.ms`, until cancelled."""
         if self._idle_s < 0:
@@ -149,3 +172,8 @@ class Server:
         for connection in list(self._connections):
             connection.transport.abort()
         await asyncio.sleep(0)
+
+
+def _no_less_than_one_request(config: BrokerConfig) -> int:
+    limit_bytes = config.queued_max_request_bytes
+    return max(limit_bytes, config.socket_request_max_bytes) if limit_bytes > 0 else -1

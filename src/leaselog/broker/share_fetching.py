@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from leaselog.broker.api import Client
+from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.share_fetch_errors import as_fetch_error
 from leaselog.broker.share_local_group import LocalGroup, Waking
 from leaselog.broker.share_partition_owner import Helping, SharePartitionOwner
@@ -42,6 +44,7 @@ class ShareFetching:
     __slots__ = (
         "_allowed_bytes",
         "_broker",
+        "_client",
         "_deadline_ms",
         "_group",
         "_is_behind",
@@ -65,6 +68,7 @@ class ShareFetching:
         seats: SessionSeats,
         request: ShareFetchRequest,
         allowed_bytes: int,
+        client: Client,
         *,
         wants_records: bool,
     ) -> None:
@@ -77,6 +81,7 @@ class ShareFetching:
         self.errors: dict[TopicIdPartition, ErrorCode] = {}
         self.waking: Waking | None = None
         self._broker = broker
+        self._client = client
         self._group = group
         self._session = seats.session
         self._request = request
@@ -198,8 +203,8 @@ class ShareFetching:
         return found_bytes >= min_bytes
 
     def _max_bytes(self) -> int:
-        broker = self._broker
-        return min(self._allowed_bytes, broker.config.fetch_max_bytes, broker.room_for_answers_bytes())
+        room_bytes = max(self._broker.room_for_answers_bytes(self._client), PETTY_BYTES)
+        return min(self._allowed_bytes, self._broker.config.fetch_max_bytes, room_bytes)
 
     def _take(self) -> None:
         """Acquires, for a session that is alive."""

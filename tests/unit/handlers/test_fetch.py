@@ -10,8 +10,7 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker import server as server_module
-from leaselog.broker import waiting_room
+from leaselog.broker import fetching, waiting_room
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import NewTopic
 from leaselog.broker.metrics_text import registry_of
@@ -312,13 +311,26 @@ def test_nobody_waits_at_the_end_of_a_segment_that_is_not_the_last() -> None:
     run(story())
 
 
-def test_a_client_behind_too_many_unsent_answers_gets_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_while_there_is_no_room_for_answers_only_little_batches_are_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async def story() -> None:
-        async with in_a_box() as box:
+        async with in_a_box(queued_max_response_bytes="1000") as box:
             await three_batches(box)
-            monkeypatch.setattr(server_module, "MAX_UNSENT_BYTES", 0)
-            first, second = await fetch(box, part(0), part(1), max_wait_ms=LONG_MS, min_bytes=1 << 20)
-            assert [spans(first), spans(second)] == [[(0, 3)], []]
+            answers = box.broker._server.answers_held
+            answers.change("127.0.0.1", 1000)
+            (little,) = await fetch(box, part(0), max_wait_ms=LONG_MS)
+            assert spans(little) == [(0, 3), (3, 5), (5, 9)]
+            monkeypatch.setattr(fetching, "PETTY_BYTES", 10)
+            (large,) = await fetch(box, part(0), max_wait_ms=50, min_bytes=1)
+            assert spans(large) == [], "and not before its time is up: the client would ask again at once"
+            waits = asyncio.ensure_future(fetch(box, part(0), max_wait_ms=LONG_MS, min_bytes=1))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            assert len(box.broker.waiting_room) == 1
+            answers.change("127.0.0.1", -1000)
+            await box.append("t", T)
+            assert spans((await waits)[0])[0] == (0, 3)
 
     run(story())
 

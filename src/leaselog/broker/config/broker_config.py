@@ -65,6 +65,14 @@ class BrokerConfig(View):
     max_connections = Int("Connections at once; one more is closed.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
     connections_max_idle_ms = Int("An idle connection is closed after this long; negative: never.")
+    queued_max_request_bytes = Int(
+        "Bytes of requests that are arriving or under way, over all connections, before only little ones are read; "
+        "never less than socket.request.max.bytes, and 0 or less sets no bound."
+    )
+    queued_max_response_bytes = Int(
+        "Bytes of answers that slow clients have yet to take, over all connections, before a fetch brings little or "
+        "nothing; less than 0 sets no bound."
+    )
     quota_window_num = Int("The samples that a client's byte rate is measured over.")
     quota_window_size_seconds = Int("The length of such a sample.")
     socket_request_max_bytes = Int("A larger request closes its connection.")

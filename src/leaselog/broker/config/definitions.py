@@ -68,6 +68,7 @@ _DATA = "kafka-4.4.0.tsv"
 _ADDED = (
     ("broker", "durability", "STRING", "fsync", "[fsync, interval, os]", "HIGH", "read-only"),
     ("broker", "durability.interval.ms", "INT", "1000", "[1,...]", "MEDIUM", "read-only"),
+    ("broker", "queued.max.response.bytes", "LONG", "104857600", "", "MEDIUM", "read-only"),
     ("broker", "metrics.listener", "STRING", "null", "", "LOW", "read-only"),
     ("group", "errors.deadletterqueue.breaker.ratio", "DOUBLE", "0.0", "[0,...,0.99]", "MEDIUM", "per-group"),
     (
@@ -95,6 +96,7 @@ _ADDED = (
 #: others, Kafka's defaults would open a newcomer's broker to the network and keep its data where reboots delete it.
 #: A megabyte through 100 KB of socket buffer is handed over in ten pieces, with a wait for the other side after each:
 #: the system's own buffers, which grow with the connection, brought between a tenth and a third more of large batches.
+#: Without a bound on the bytes of requests, one client without a password fills the memory (ADR 0023).
 _DEFAULTED = {
     "node.id": "0",
     "process.roles": "broker,controller",
@@ -104,6 +106,7 @@ _DEFAULTED = {
     "log.dir": "leaselog-data",
     "socket.send.buffer.bytes": "-1",
     "socket.receive.buffer.bytes": "-1",
+    "queued.max.request.bytes": "104857600",
 }
 
 #: Dynamic in Kafka. Here they take no effect while the broker runs, and whoever was told that a listener moved, or

@@ -61,7 +61,7 @@ _REASONS = (
     ),
     (r"config\.providers|.*\.class(\.name)?|.*\.class\.path", "plugins are Java classes"),
     (r"log\.flush\..*|flush\.ms", "the durability key decides when bytes are synced"),
-    (r"queued\..*", "requests are bounded by the connection"),
+    (r"queued\..*", "requests are bounded by their bytes"),
     (
         r"log\.dir\.failure.*|log\.initial\..*|(log\.)?preallocate",
         "there is one data directory, opened at once",

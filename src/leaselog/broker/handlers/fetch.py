@@ -3,8 +3,8 @@
 - Topics by name up to v12, by id from v13 (KIP-516); an unknown id is UNKNOWN_TOPIC_ID for its partitions alone.
 - Fetch sessions from v7 (KIP-227, `broker.fetch_sessions`): an incremental answer holds only what is new.
 - Whole batches, from the one that holds the fetch offset. The first partition with records gets at least one batch
-  whatever the limits (KIP-74); the others share what `max_bytes` and their own limit leave. One batch is also all
-  there is while too much is on its way to clients that do not read.
+  whatever the limits (KIP-74); the others share what `max_bytes` and their own limit leave. While too much is on its
+  way to clients that do not read, little batches are all there is (`broker.held_bytes`); others wait.
 - The answer waits up to `max_wait_ms` for `min_bytes` (`broker.fetching`), unless a partition has an error to tell.
   Partitions that do not exist hurry nobody as long as others do, as in Kafka: a client that follows a deleted topic
   would spin. When too many partitions are waited for already, the answer comes at once, and the client is to pause
@@ -57,7 +57,7 @@ def fetch(request: FetchRequest, context: RequestContext) -> Reply:
     if isinstance(session, ErrorCode):
         broker.metrics.error(context.api, session)
         return FetchResponse(error_code=session)
-    fetching = Fetching(broker, session, request, context.client_id)
+    fetching = Fetching(broker, session, request, context.client_id, context.client)
     looking = broker.turns.start(_look(request, session, fetching, context))
     if looking is None and fetching.is_enough():
         return broker.turns.start(_response(request, session, fetching, context))

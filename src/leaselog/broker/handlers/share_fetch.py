@@ -145,7 +145,9 @@ def _fetching(request: ShareFetchRequest, seats: SessionSeats, context: RequestC
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
     group = context.broker.shares.group(seats.session.key.group_id)
-    return ShareFetching(context.broker, group, seats, request, max_bytes, wants_records=not wants_none)
+    return ShareFetching(
+        context.broker, group, seats, request, max_bytes, context.client, wants_records=not wants_none
+    )
 
 
 def _allowed_bytes(request: ShareFetchRequest, context: RequestContext) -> int:
