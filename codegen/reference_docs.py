@@ -17,6 +17,7 @@ from leaselog.broker.dead_letters import DeadLetterCounts
 from leaselog.broker.group_owner import GroupCounts
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.revival import Revival
 from leaselog.broker.share_coordinator_owner import ShareStateCounts
 from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.broker.turns import Turns
@@ -148,7 +149,7 @@ def metrics_page() -> str:
         unsent_bytes=lambda: 0,
         waiting_room=(),
         fetch_sessions=(),
-        logs=SimpleNamespace(partitions=list),
+        logs=SimpleNamespace(partitions=list, revival=Revival()),
         shares=SimpleNamespace(every_owner=list, sessions=ShareSessions(0)),
         groups=SimpleNamespace(by_owner=list, owner_states=list, counts=GroupCounts()),
         share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),

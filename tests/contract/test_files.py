@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import resource
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -166,3 +169,26 @@ def test_removing_what_is_not_there_fails(place: tuple[Files, str]) -> None:
         files.rename(f"{directory}/a", f"{directory}/b")
     with pytest.raises(FileNotFoundError):
         files.sync_directory(f"{directory}/none")
+
+
+def test_spare_descriptors_are_for_files_when_there_are_no_others(tmp_path: Path) -> None:
+    files = OsFiles(spare=2)
+    first = files.open(f"{tmp_path}/a", writable=True, create=True)
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    crowd: list[int] = []
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (first.fileno() or 0, before[1]))
+        with suppress(OSError):
+            while True:
+                crowd.append(os.open(os.devnull, os.O_RDONLY))
+        opened = [files.open(f"{tmp_path}/a")]
+        files.sync_directory(str(tmp_path))  # gives its own back, and nobody else takes it
+        opened.append(files.open(f"{tmp_path}/a"))
+        with pytest.raises(OSError, match="Too many open files"):
+            files.open(f"{tmp_path}/a")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for fd in crowd:
+            os.close(fd)
+    opened.clear()
+    assert files.open(f"{tmp_path}/a").size_bytes() == 0

@@ -272,9 +272,23 @@ def test_refusals_of_one_host_are_told_once_in_ten_seconds_and_counted() -> None
 def a_server(**settings: str) -> Server:
     originals = {key.replace("_", "."): value for key, value in settings.items()}
     broker: Any = SimpleNamespace(
-        metrics=Metrics(), turns=Turns(lambda: 0.0), config=BrokerConfig.from_originals(originals)
+        metrics=Metrics(),
+        turns=Turns(lambda: 0.0),
+        config=BrokerConfig.from_originals(originals),
+        machine=SimpleNamespace(has_room_for=lambda sock: True),
     )
     return Server(broker)
+
+
+def test_a_connection_that_leaves_the_log_no_descriptors_is_closed() -> None:
+    server = a_server()
+    server.now = lambda: 0.0  # type: ignore[method-assign]
+    server.broker.connection_closed = lambda client: None  # type: ignore[method-assign]
+    first, second = Transport(), Transport()
+    Connection(server).connection_made(first)  # type: ignore[arg-type]
+    server.broker.machine.has_room_for = lambda sock: False  # type: ignore[method-assign]
+    Connection(server).connection_made(second)  # type: ignore[arg-type]
+    assert (first.is_aborted, second.is_aborted) == (False, True)
 
 
 def idle(server: Server, monkeypatch: pytest.MonkeyPatch) -> tuple[Transport, list[float]]:

@@ -10,6 +10,7 @@ from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.cluster import CreatedTopic, NewTopic
+from leaselog.broker.metrics_text import registry_of
 from leaselog.broker.partition import Partition
 from leaselog.log import UnusableLog
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId
@@ -92,6 +93,25 @@ def test_a_partition_that_is_not_open_is_a_storage_error_until_it_is(tmp_path: P
             assert await fetch(box, "t") == ErrorCode.NONE
             assert await leader(box, "t") == box.broker.cluster.node_id
             assert partition_of(box.broker, "t").log.end_offset == 2
+
+    run(story())
+
+
+def test_a_log_that_fails_and_returns_is_counted() -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            await make(box, "t")
+            registry = registry_of(box.broker)
+
+            def told() -> list[float | None]:
+                names = ("leaselog_failed_logs", "leaselog_log_failures_total", "leaselog_log_returns_total")
+                return [registry.get_sample_value(name) for name in names]
+
+            assert told() == [0, 0, 0]
+            fail(partition_of(box.broker, "t"))
+            assert told() == [1, 1, 0]
+            try_again(box.broker)
+            assert told() == [0, 1, 1]
 
     run(story())
 

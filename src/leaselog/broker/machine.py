@@ -7,10 +7,11 @@ simulated one in the test kit. Sockets, timers and the clock that never jumps ar
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable, Sequence
 from secrets import randbelow
-from typing import Protocol
+from typing import Any, Protocol
 from uuid import UUID, uuid4
 
 from leaselog.broker.data_dir import DataDirectoryLock
@@ -20,6 +21,10 @@ from leaselog.log import Files, MemoryFiles, OsFiles, SyncJob
 __all__ = ["Machine", "RealMachine", "Syncs"]
 
 EPHEMERAL_DIRECTORY = "ephemeral"
+#: no connection takes these: a log opens segments, checkpoints and directories at any time
+KEPT_DESCRIPTORS = 512
+#: open all the time, for when connections have taken the others before anybody could refuse them
+SPARE_DESCRIPTORS = 32
 
 
 class Syncs(Protocol):
@@ -52,6 +57,9 @@ class Machine(Protocol):
     def stopwatch(self) -> Callable[[], float]:
         """Seconds from anywhere: how long the broker's own work takes is measured with it, and nothing else."""
 
+    def has_room_for(self, sock: Any) -> bool:
+        """Whether a connection that was just accepted leaves descriptors enough for the log."""
+
     def release(self) -> None:
         """The broker is done with the data directory: another one may take it."""
 
@@ -68,7 +76,7 @@ class RealMachine:
         else:
             os.makedirs(data_dir, exist_ok=True)
             self._lock = DataDirectoryLock(data_dir)
-            self.files = OsFiles()
+            self.files = OsFiles(spare=SPARE_DESCRIPTORS)
 
     def wall_ms(self) -> int:
         return int(time.time() * 1000)
@@ -85,6 +93,13 @@ class RealMachine:
     @property
     def stopwatch(self) -> Callable[[], float]:
         return time.perf_counter
+
+    def has_room_for(self, sock: Any) -> bool:
+        if self._lock is None:
+            return True  # nothing here is a file
+        # A new descriptor is the lowest that is free: so many are in use. The limit may change while we run.
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return bool(sock.fileno() < limit - min(KEPT_DESCRIPTORS, limit // 4))
 
     def release(self) -> None:
         if self._lock is not None:

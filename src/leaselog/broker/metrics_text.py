@@ -23,6 +23,7 @@ from leaselog.broker.coordinator_metrics_text import CoordinatorCollector
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.metrics_steps import LongFamily
 from leaselog.broker.partition import Partition
+from leaselog.broker.revival import Revival
 from leaselog.broker.share_metrics_text import ShareCollector, ShareLoadCollector
 from leaselog.broker.turns import Turns
 from leaselog.model import ErrorCode
@@ -157,8 +158,7 @@ class _BrokerCollector(Collector):
             broker.unsent_bytes(),
         )
         yield GaugeMetricFamily("leaselog_fetch_sessions", "Fetch sessions kept", len(broker.fetch_sessions))
-        failed = sum(1 for partition in broker.logs.partitions() if partition.log.failure is not None)
-        yield GaugeMetricFamily("leaselog_failed_logs", "Logs that take no more writes", failed)
+        yield from _revival(broker.logs.revival)
         for name, text, value in (
             ("leaselog_log_size_bytes", "Bytes on disk", _size_bytes),
             ("leaselog_log_start_offset", "First offset kept", _start_offset),
@@ -182,6 +182,18 @@ def _start_offset(partition: Partition) -> int:
 
 def _end_offset(partition: Partition) -> int:
     return partition.log.end_offset
+
+
+def _revival(revival: Revival) -> Iterator[Metric]:
+    yield GaugeMetricFamily(
+        "leaselog_failed_logs",
+        "Logs that take no writes, or cannot be opened, until they are back",
+        len(revival),
+    )
+    yield CounterMetricFamily("leaselog_log_failures", "Times that a log has failed", revival.failures)
+    yield CounterMetricFamily(
+        "leaselog_log_returns", "Times that a log that had failed was opened anew", revival.revived
+    )
 
 
 def _error_name(code: int) -> str:

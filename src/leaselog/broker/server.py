@@ -88,12 +88,19 @@ class Server:
         self.metrics.connection_accepted()
         now = self.broker.config  # both bounds may change while the broker runs
         if len(self._connections) > now.max_connections or self._hosts[host] > now.max_connections_per_ip:
-            log.warning("too many connections, closing the newest", client=host, open=len(self._connections))
-            self.metrics.connection_refused()
-            connection.transport.abort()
+            self._refuse(connection, host, "too many connections, closing the newest")
+        elif not self.broker.machine.has_room_for(sock):
+            self._refuse(connection, host, "few descriptors are left, closing the newest connection")
         elif self._is_draining:
             connection.transport.abort()
         return next(self._ids)
+
+    def _refuse(self, connection: Connection, host: str, why: str) -> None:
+        untold = self.untold_refusals(host)
+        if untold is not None:
+            log.warning(why, client=host, open=len(self._connections), untold_before=untold)
+        self.metrics.connection_refused()
+        connection.transport.abort()
 
     def dismiss(self, connection: Connection) -> None:
         if connection in self._connections:

@@ -10,6 +10,7 @@ test kit's ``SimDisk``.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
@@ -160,13 +161,44 @@ class _OsFile:
 
 
 class OsFiles:
-    """The operating system's files."""
+    """The operating system's files. ``spare`` descriptors are kept for when there are none left: sockets take theirs
+    from the same store, and whoever opens many connections must not be able to end a log."""
+
+    def __init__(self, *, spare: int = 0) -> None:
+        self._spare_wanted = spare
+        self._spare: list[int] = []
+        self._keep_spare()
 
     def open(self, path: str, *, writable: bool = False, create: bool = False) -> File:
         flags = os.O_RDWR if writable else os.O_RDONLY
         if create:
             flags |= os.O_CREAT
-        return _OsFile(os.open(path, flags | os.O_CLOEXEC, 0o644))
+        return _OsFile(self._open(path, flags))
+
+    def _open(self, path: str, flags: int) -> int:
+        while True:
+            try:
+                fd = os.open(path, flags | os.O_CLOEXEC, 0o644)
+            except OSError as error:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._give_spare():
+                    raise
+                continue
+            if len(self._spare) < self._spare_wanted:
+                self._keep_spare()
+            return fd
+
+    def _keep_spare(self) -> None:
+        with suppress(OSError):
+            while len(self._spare) < self._spare_wanted:
+                self._spare.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+
+    def _give_spare(self) -> bool:
+        """One is free, unless somebody takes it first: another thread may ask at the same time."""
+        try:
+            os.close(self._spare.pop())
+        except IndexError:
+            return False
+        return True
 
     def names(self, directory: str) -> list[str]:
         return sorted(os.listdir(directory))
@@ -190,7 +222,7 @@ class OsFiles:
         os.rmdir(path)
 
     def sync_directory(self, path: str) -> None:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        fd = self._open(path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(fd)
         finally:

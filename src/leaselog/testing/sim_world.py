@@ -87,6 +87,10 @@ class SimMachine:
     def close(self) -> None:
         """A broker that stops has waited for its syncs."""
 
+    def has_room_for(self, sock: Any) -> bool:
+        """Connections take nothing from the log here."""
+        return True
+
     def release(self) -> None:
         """Nobody else wants the directory."""
 
