@@ -10,6 +10,7 @@ from __future__ import annotations
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from shard_watch import unchanged
 
 from leaselog.coordination.classic_group import ClassicGroup, GroupState
 from leaselog.coordination.group_commands import (
@@ -80,13 +81,15 @@ class GroupMachine(RuleBasedStateMachine):
     def send(self, command: GroupCommand) -> None:
         self.parked.add(command.token)
         self.asked[command.token] = command
-        self.take(self.shard.handle(command, self.now_ms))
+        with unchanged(self.shard):
+            outcome = self.shard.handle(command, self.now_ms)
+        self.take(outcome)
         if not isinstance(command, (JoinGroup, SyncGroup)):
             assert command.token not in self.parked, f"{command} was not answered"
 
     def take(self, outcome: Outcome) -> None:
+        self.shard.apply(outcome, self.now_ms)
         for fact in outcome.facts:
-            self.shard.replay(fact, self.now_ms)
             if isinstance(fact, OffsetDropped):
                 self.offsets.pop((fact.group_id, fact.partition), None)
             if isinstance(fact, GroupDropped):
@@ -209,7 +212,8 @@ class GroupMachine(RuleBasedStateMachine):
     def tick(self, ms: int) -> None:
         self.now_ms += ms
         for _ in range(1_000):
-            outcome = self.shard.expire(self.now_ms)
+            with unchanged(self.shard):
+                outcome = self.shard.expire(self.now_ms)
             if outcome is None:
                 return
             self.take(outcome)

@@ -1,8 +1,13 @@
-"""A group shard on a bench: its facts are replayed at once, its clock moves when told to."""
+"""A group shard on a bench: what it decides is carried out at once, its clock moves when told to.
+
+Deciding changes nothing of it, which every decision here is held to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
+from shard_watch import unchanged
 
 from leaselog.coordination.group_commands import (
     Answer,
@@ -34,13 +39,15 @@ class Bench:
         self.answers: dict[Token, Answer] = {}
         self._tokens = 0
         self.shard = GroupShard(self.limits)
-        self.shard.start(self.now_ms)
+        self._take(self.shard.start(self.now_ms))
 
     def send(self, make: Callable[[Token], GroupCommand]) -> Token:
         """The token under which the answer is or will be."""
         self._tokens += 1
         token = Token(self._tokens)
-        self._take(self.shard.handle(make(token), self.now_ms))
+        with unchanged(self.shard):
+            outcome = self.shard.handle(make(token), self.now_ms)
+        self._take(outcome)
         self.run_due()
         return token
 
@@ -57,12 +64,15 @@ class Bench:
         self.now_ms = end_ms
 
     def run_due(self) -> None:
-        while (outcome := self.shard.expire(self.now_ms)) is not None:
+        while (outcome := self._expired()) is not None:
             self._take(outcome)
 
+    def _expired(self) -> Outcome | None:
+        with unchanged(self.shard):
+            return self.shard.expire(self.now_ms)
+
     def _take(self, outcome: Outcome) -> None:
-        for fact in outcome.facts:
-            self.shard.replay(fact, self.now_ms)
+        self.shard.apply(outcome, self.now_ms)
         self.facts += outcome.facts
         for reply in outcome.replies:
             assert reply.token not in self.answers, "answered twice"

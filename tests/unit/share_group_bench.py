@@ -1,10 +1,14 @@
-"""A group shard with a cluster around it that tests change as they like. Facts are replayed at once."""
+"""A group shard with a cluster around it that tests change as they like. What it decides is carried out at once;
+deciding changes nothing of it, which every decision here is held to.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
 from uuid import UUID
+
+from shard_watch import unchanged
 
 from leaselog.coordination.group_commands import Answer, DropTopics, GroupCommand, Token
 from leaselog.coordination.group_facts import GroupFact
@@ -51,6 +55,10 @@ class World:
         self.topics[name] = replace(self.topics[name], partition_count=partition_count)
         return self.topics[name].topic_id
 
+    def delete(self, name: str) -> None:
+        del self.topics[name]
+        self.version += 1
+
 
 class ShareBench:
     def __init__(self, world: World | None = None) -> None:
@@ -60,25 +68,30 @@ class ShareBench:
         self.answers: dict[Token, Answer] = {}
         self._tokens = 0
         self.shard = GroupShard(GroupLimits(initial_rebalance_delay_ms=0), self.world)
-        self.shard.start(self.now_ms)
+        self._take(self.shard.start(self.now_ms))
 
     def ask(self, make: Callable[[Token], GroupCommand]) -> Answer:
         self._tokens += 1
         token = Token(self._tokens)
-        self._take(self.shard.handle(make(token), self.now_ms))
+        with unchanged(self.shard):
+            outcome = self.shard.handle(make(token), self.now_ms)
+        self._take(outcome)
         return self.answers[token]
 
     def wait(self, ms: int) -> None:
         end_ms = self.now_ms + ms
         while (due_ms := self.shard.next_deadline()) is not None and due_ms <= end_ms:
             self.now_ms = max(self.now_ms, due_ms)
-            while (outcome := self.shard.expire(self.now_ms)) is not None:
+            while (outcome := self._expired()) is not None:
                 self._take(outcome)
         self.now_ms = end_ms
 
+    def _expired(self) -> Outcome | None:
+        with unchanged(self.shard):
+            return self.shard.expire(self.now_ms)
+
     def _take(self, outcome: Outcome) -> None:
-        for fact in outcome.facts:
-            self.shard.replay(fact, self.now_ms)
+        self.shard.apply(outcome, self.now_ms)
         self.facts += outcome.facts
         self.answers |= {reply.token: reply.answer for reply in outcome.replies}
         self.shard.check()
@@ -153,8 +166,7 @@ class ShareBench:
         return answer
 
     def delete_topic(self, name: str) -> None:
-        del self.world.topics[name]
-        self.world.version += 1
+        self.world.delete(name)
         self.ask(lambda token: DropTopics(token, frozenset({name})))
 
 

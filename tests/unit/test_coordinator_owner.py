@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
 import pytest
+from handlers.share_member import run, skip_ms
 
 from leaselog.broker.coordinator_log import read_back
 from leaselog.broker.coordinator_owner import CoordinatorOwner
@@ -18,7 +19,7 @@ from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId, TopicPa
 from leaselog.wire.record_batch import HEADER_BYTES, read_header, rewrite_header
 from leaselog.wire.records import Record, build_batch
 
-BAD = -1
+BAD, BUG = -1, -2
 
 
 def test_a_log_that_does_not_read_is_told_as_such_and_not_as_a_malformed_request() -> None:
@@ -42,10 +43,13 @@ class Owner(CoordinatorOwner[list[int], int]):
     STOPPED = Refused(ErrorCode.NOT_COORDINATOR)
 
     def __init__(self, steps: list[int]) -> None:
-        partition: Any = SimpleNamespace(name=TopicPartition("t", 0), is_deleted=False)
+        log = SimpleNamespace(failure=None)
+        partition: Any = SimpleNamespace(name=TopicPartition("t", 0), is_gone=False, log=log)
         super().__init__(partition, StructuredLog("test"))
         self.steps = steps
+        self.loads = 0
         self.begun = 0
+        self.begins_badly = False
         self.refusals: list[Refused] = []
 
     @property
@@ -62,11 +66,14 @@ class Owner(CoordinatorOwner[list[int], int]):
         return []
 
     def _load_steps(self) -> Iterator[int]:
+        self.loads += 1
         return iter(self.steps)
 
     def _replay_step(self, shard: list[int], step: int) -> None:
         if step == BAD:
             raise BrokenInvariant("no such step")
+        if step == BUG:
+            raise KeyError(step)
         shard.append(step)
 
     def _abandon(self, refusal: Refused) -> None:
@@ -75,6 +82,8 @@ class Owner(CoordinatorOwner[list[int], int]):
 
     def _begin(self, shard: list[int]) -> None:
         self.begun += 1
+        if self.begins_badly:
+            raise KeyError("half of it")
 
 
 @pytest.mark.parametrize("steps", [[], [1], [1, 2], [1, 2, 3, 4]])
@@ -91,18 +100,22 @@ def test_what_is_short_is_read_at_once_and_what_is_long_beside_other_work(steps:
     asyncio.run(story())
 
 
+@pytest.mark.parametrize("what", [BAD, BUG])
 @pytest.mark.parametrize("at", range(5))
-def test_a_log_that_makes_no_sense_anywhere_ends_its_owner(at: int) -> None:
+def test_a_log_that_makes_no_sense_anywhere_is_read_again_later(at: int, what: int) -> None:
     async def story() -> None:
-        steps = [1, 2, 3, 4, 5]
-        steps[at] = BAD
-        owner = Owner(steps)
+        owner = Owner([what if i == at else i for i in range(5)])
         owner.load()
         await owner.loaded()
         assert (owner.shard, owner.begun, owner.state) == (None, 0, "failed")
         assert owner.refusals == [Owner.STOPPED]
+        owner.steps = [7]
+        await skip_ms(150)
+        assert owner.shard is None
+        await skip_ms(100)
+        assert (owner.shard, owner.begun, owner.state) == ([7], 1, "active")
 
-    asyncio.run(story())
+    run(story())
 
 
 @pytest.mark.parametrize(
@@ -116,37 +129,84 @@ def test_a_log_that_makes_no_sense_anywhere_ends_its_owner(at: int) -> None:
 def test_after_a_failed_write_the_shard_is_read_anew_and_who_waits_is_told(
     code: ErrorCode, told: ErrorCode
 ) -> None:
-    owner = Owner([1])
-    owner.load()
-    owner.steps = [7]
-    owner.fail_write(code)
-    assert owner.refusals == [Refused(told)]
-    assert (owner.shard, owner.begun) == ([7], 2)
+    async def story() -> None:
+        owner = Owner([1])
+        owner.load()
+        owner.steps = [7]
+        owner.fail_write(code)
+        assert owner.refusals == [Refused(told)]
+        assert (owner.shard, owner.begun) == ([7], 2)
+
+    run(story())
 
 
 def test_a_shard_that_finds_itself_impossible_is_read_anew() -> None:
-    owner = Owner([1])
-    owner.load()
-    owner.break_down()
-    assert owner.refusals == [Refused(ErrorCode.UNKNOWN_SERVER_ERROR)]
-    assert (owner.shard, owner.begun) == ([1], 2)
+    async def story() -> None:
+        owner = Owner([1])
+        owner.load()
+        owner.break_down()
+        assert owner.refusals == [Refused(ErrorCode.UNKNOWN_SERVER_ERROR)]
+        assert (owner.shard, owner.begun) == ([1], 2)
+
+    run(story())
 
 
-def test_an_owner_of_a_deleted_partition_or_a_stopped_one_does_not_begin_anew() -> None:
-    for end in (lambda o: setattr(o.partition, "is_deleted", True), Owner.stop):
+def test_a_shard_that_fails_again_and_again_is_read_after_pauses_that_grow() -> None:
+    async def story() -> None:
+        owner = Owner([1])
+        owner.begins_badly = True
+        owner.load()
+        assert (owner.loads, owner.shard, owner.state) == (2, None, "failed")
+        for seconds in range(1, 121):
+            await skip_ms(1_000)
+            assert owner.loads <= 2 + 3 + seconds // 3
+        assert 8 <= owner.loads <= 12
+        owner.begins_badly = False
+        await skip_ms(31_000)
+        assert owner.state == "active"
+        # It lasts, so what fails later has nothing to do with it.
+        await skip_ms(61_000)
+        owner.break_down()
+        assert owner.state == "active"
+
+    run(story())
+
+
+def test_a_log_that_has_failed_is_not_read() -> None:
+    async def story() -> None:
+        owner = Owner([1])
+        owner.load()
+        owner.partition.log.failure = OSError(5, "input/output error")
+        owner.fail_write(ErrorCode.KAFKA_STORAGE_ERROR)
+        await skip_ms(120_000)
+        assert (owner.loads, owner.shard, owner.state) == (1, None, "failed")
+
+    run(story())
+
+
+def test_an_owner_whose_partition_is_gone_or_a_stopped_one_does_not_begin_anew() -> None:
+    async def story(end: Callable[[Owner], None]) -> None:
         owner = Owner([1])
         owner.load()
         end(owner)
         owner.fail_write(ErrorCode.KAFKA_STORAGE_ERROR)
         assert (owner.shard, owner.begun) == (None, 1)
 
+    for end in (lambda o: setattr(o.partition, "is_gone", True), Owner.stop):
+        run(story(end))
 
-def test_stopping_ends_a_load_under_way() -> None:
+
+def test_stopping_ends_a_load_under_way_and_one_that_is_to_come() -> None:
     async def story() -> None:
         owner = Owner([1, 2, 3, 4])
         owner.load()
         owner.stop()
         await owner.loaded()
         assert (owner.shard, owner.begun, owner.state) == (None, 0, "failed")
+        later = Owner([BAD])
+        later.load()
+        later.stop()
+        await skip_ms(60_000)
+        assert later.loads == 1
 
-    asyncio.run(story())
+    run(story())

@@ -234,8 +234,7 @@ def test_expiry_is_done_in_bounded_turns() -> None:
     outcome = bench.shard.expire(bench.now_ms)
     assert outcome is not None
     assert len(outcome.facts) == 4
-    for fact in outcome.facts:
-        bench.shard.replay(fact, bench.now_ms)
+    bench.shard.apply(outcome, bench.now_ms)
     bench.run_due()
     assert bench.shard.stored_offsets() == {}
 

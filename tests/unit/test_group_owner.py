@@ -8,14 +8,19 @@ from functools import wraps
 from typing import Any
 from uuid import UUID
 
+import pytest
 from group_bench import PARTITION, G, commit, join
+from handlers.share_member import run, skip_ms
+from share_group_bench import World
 
+from leaselog.broker import group_owner
 from leaselog.broker.group_owner import GroupOwner
 from leaselog.broker.partition import Partition
 from leaselog.coordination.group_commands import (
     CommitOffsets,
     DescribedGroup,
     DescribeGroup,
+    DropTopics,
     FetchedOffsets,
     FetchOffsets,
     JoinAnswer,
@@ -24,12 +29,16 @@ from leaselog.coordination.group_commands import (
     PartitionCodes,
 )
 from leaselog.coordination.group_facts import NO_TOPIC_ID
+from leaselog.coordination.group_offsets import GroupOffsets
+from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits
-from leaselog.log import Durability, LogConfig, MemoryFiles, PartitionLog
-from leaselog.model import ErrorCode, MemberId, Refused, TopicId, TopicPartition
+from leaselog.coordination.share_group_commands import SettleShareStates, ShareBeat, ShareHeartbeat
+from leaselog.log import AppendRefused, Durability, LogConfig, MemoryFiles, PartitionLog
+from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
 
 LIMITS = GroupLimits(initial_rebalance_delay_ms=0)
 NOW_MS = 1_000_000
+OTHER = GroupId("other")
 
 
 def on_a_loop(test: Callable[[], Coroutine[Any, Any, None]]) -> Callable[[], None]:
@@ -139,23 +148,136 @@ async def test_loading_is_told_and_ends() -> None:
     again.stop()
 
 
-@on_a_loop
-async def test_a_failed_write_is_taken_back() -> None:
-    partition = open_partition(MemoryFiles())
-    owner = owner_of(partition)
-    safe = owner.ask(lambda token: commit(token, 7))
-    sync(partition)
-    await safe
-    lost = owner.ask(lambda token: commit(token, 8))
+def fail_sync(partition: Partition) -> None:
     job = partition.log.pending_sync()
     assert job is not None
     partition.log.sync_failed(job, OSError(5, "input/output error"))
     partition.failed("input/output error")
-    assert await lost == Refused(ErrorCode.NOT_COORDINATOR)
-    assert await fetched(owner) == 7
-    assert await owner.ask(lambda token: commit(token, 9)) == Refused(ErrorCode.NOT_COORDINATOR)
-    assert await fetched(owner) == 7
-    owner.stop()
+
+
+def test_a_failed_write_is_taken_back() -> None:
+    async def story() -> None:
+        files = MemoryFiles()
+        partition = open_partition(files)
+        owner = owner_of(partition)
+        safe = owner.ask(lambda token: commit(token, 7))
+        sync(partition)
+        await safe
+        segment = "data/__consumer_offsets-0/00000000000000000000.log"
+        safe_bytes = files.size_bytes(segment)
+        lost = [owner.ask(lambda token, i=i: commit(token, i)) for i in (8, 9)]
+        fail_sync(partition)
+        assert await asyncio.gather(*lost) == [Refused(ErrorCode.NOT_COORDINATOR)] * 2
+        assert await owner.ask(lambda token: commit(token, 9)) == Refused(ErrorCode.NOT_COORDINATOR)
+        # The log is opened anew, without what was not safe.
+        files.open(segment, writable=True).truncate(safe_bytes)
+        again = owner_of(open_partition(files))
+        assert await fetched(again) == 7
+        again.stop()
+
+    run(story())
+
+
+def test_a_failed_log_is_not_written_to_over_and_over() -> None:
+    """A group that has to be written when it is loaded makes each load fail."""
+
+    async def story() -> None:
+        around = World()
+        topic = around.make("t", 1)
+        files = MemoryFiles()
+        partition = open_partition(files, Durability.OS)
+        owner = GroupOwner(partition, LIMITS, around, now_ms=lambda: NOW_MS)
+        owner.load()
+        beat = await owner.ask(
+            lambda token: ShareHeartbeat(token, G, MemberId("m"), 0, "c", "/h", None, ("t",))
+        )
+        assert isinstance(beat, ShareBeat)
+        places = {topic: frozenset({0})}
+        await owner.ask(lambda token: SettleShareStates(token, G, places, {}))
+        appends: list[int] = []
+        append = partition.append
+        partition.append = lambda *a, **k: appends.append(1) or append(*a, **k)  # type: ignore[method-assign, func-returns-value]
+        partition.log.failure = OSError(28, "no space left on device")
+        around.delete("t")
+        owner.ask(lambda token: DropTopics(token, frozenset({"t"})))
+        for _ in range(300):
+            await skip_ms(1_000)
+        assert len(appends) == 1
+        assert owner.state == "failed"
+        owner.stop()
+        again = GroupOwner(open_partition(files, Durability.OS), LIMITS, around, now_ms=lambda: NOW_MS)
+        again.load()
+        assert again.state == "active"
+        assert again.share_partition_count() == 0
+        again.stop()
+
+    run(story())
+
+
+def test_a_log_that_refuses_what_every_load_writes_is_loaded_ever_more_rarely() -> None:
+    async def story() -> None:
+        around = World()
+        topic = around.make("t", 1)
+        partition = open_partition(MemoryFiles(), Durability.OS)
+        owner = GroupOwner(partition, LIMITS, around, now_ms=lambda: NOW_MS)
+        owner.load()
+        await owner.ask(lambda token: ShareHeartbeat(token, G, MemberId("m"), 0, "c", "/h", None, ("t",)))
+        await owner.ask(lambda token: SettleShareStates(token, G, {topic: frozenset({0})}, {}))
+        refused: list[int] = []
+
+        def refuse(*_: object, **__: object) -> asyncio.Future[Any]:
+            refused.append(1)
+            answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+            answer.set_result(AppendRefused(ErrorCode.KAFKA_STORAGE_ERROR))
+            return answer
+
+        partition.append = refuse  # type: ignore[method-assign, assignment]
+        around.delete("t")
+        owner.ask(lambda token: DropTopics(token, frozenset({"t"})))
+        for _ in range(300):
+            await skip_ms(1_000)
+        assert 8 <= len(refused) <= 20
+        owner.stop()
+
+    run(story())
+
+
+@pytest.mark.parametrize("where", ["handle", "encode", "append", "apply", "reply"])
+def test_whatever_fails_nobody_waits_for_ever_and_the_shard_is_what_the_log_says(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        partition = open_partition(MemoryFiles(), Durability.OS)
+        owner = owner_of(partition)
+        assert await owner.ask(lambda token: commit(token, 7)) == PartitionCodes((ErrorCode.NONE,))
+        parked = owner.ask(lambda token: join(token, fresh="a", group=OTHER, member_id_required=False))
+        tell = owner.ask(lambda token: join(token, fresh="b", group=OTHER, member_id_required=False))
+
+        def fail(*_: object, **__: object) -> Any:
+            raise KeyError("a bug")
+
+        place = {
+            "handle": (GroupShard, "handle"),
+            "encode": (group_owner, "encode_fact"),
+            "append": (Partition, "append"),
+            "apply": (GroupOffsets, "put"),
+            "reply": (GroupOwner, "_reply_when_safe"),
+        }[where]
+        with monkeypatch.context() as patched:
+            patched.setattr(*place, fail)
+            answer = await owner.ask(lambda token: commit(token, 8))
+        assert answer == Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+        # What is only decided has changed nothing, and those who wait go on waiting. What was begun ends the shard.
+        has_begun = where not in ("handle", "encode")
+        assert parked.done() == tell.done() == has_begun
+        await skip_ms(1_000)
+        # An append that was made counts, though it was answered with an error; one that was not does not.
+        assert await fetched(owner) == (8 if where in ("apply", "reply") else 7)
+        owner.stop()
+        for waiting in (parked, tell):
+            assert isinstance(await waiting, Refused if has_begun else JoinAnswer)
+
+    run(story())
 
 
 @on_a_loop

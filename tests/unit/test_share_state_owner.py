@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
 from functools import wraps
 from typing import Any
 from uuid import UUID
 
+import pytest
 from handlers.share_member import run, skip_ms
 
 from leaselog.broker.partition import Partition
@@ -25,7 +27,7 @@ from leaselog.coordination.share_state_commands import (
     Written,
 )
 from leaselog.coordination.share_state_facts import SharePartitionKey
-from leaselog.coordination.share_state_shard import ShareStateLimits
+from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
 from leaselog.log import Durability, LogConfig, MemoryFiles, PartitionLog
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
 from leaselog.wire.record_batch import iterate_headers
@@ -231,21 +233,101 @@ async def test_loading_is_told_and_ends() -> None:
     again.stop()
 
 
+LONG = SharePartitionKey(GroupId("x" * 40_000), TopicId(UUID(int=9)), 0)
+
+
 @on_a_loop
-async def test_a_failed_write_is_taken_back() -> None:
-    partition = open_partition(MemoryFiles())
+async def test_what_cannot_be_written_is_refused_alone_and_spoils_nothing_for_its_turn() -> None:
+    files = MemoryFiles()
+    partition = open_partition(files)
     owner = owner_of(partition)
-    asked = [owner.ask(InitializeState(key(), 0, 0)), owner.ask(WriteState(key(), 0, 0, 0, 1, done(0)))]
-    assert await settled(partition, *asked) == [Written(), Written()]
-    lost = [owner.ask(WriteState(key(), 0, 0, 0, 2, done(1))), owner.ask(SummarizeState(key()))]
-    await turns()
-    later = owner.ask(WriteState(key(), 0, 0, 0, 3, done(2)))
-    fail_sync(partition)
-    for answer in (*await asyncio.gather(*lost), await later):
-        assert answer == Refused(ErrorCode.NOT_COORDINATOR)
-    assert await owner.ask(SummarizeState(key())) == ShareSummary(0, 0, 0, 1)
-    assert await owner.ask(ReadState(key())) == StateRead(0, 0, done(0))
+    began = owner.ask(InitializeState(key(), 0, 0))
+    assert await owner.ask(InitializeState(LONG, 0, 0)) == Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+    wrote = owner.ask(WriteState(key(), 0, 0, batches=done(0)))
+    assert await settled(partition, began, wrote) == [Written(), Written()]
+    assert owner.key_count() == 1
     owner.stop()
+    again = owner_of(open_partition(files))
+    assert await again.ask(ReadState(key())) == StateRead(0, 0, done(0))
+    again.stop()
+
+
+@on_a_loop
+async def test_a_state_that_fits_no_batch_is_refused_alone() -> None:
+    partition = open_partition(MemoryFiles(), Durability.OS, max_message_bytes=2_000)
+    owner = owner_of(partition, limits=replace(LIMITS, batches_max=45_000))
+    began, other = owner.ask(InitializeState(key(), 0, 0)), owner.ask(InitializeState(key(1), 0, 0))
+    assert await asyncio.gather(began, other) == [Written(), Written()]
+    many = tuple(StateBatch(2 * i, 2 * i + 1, 2, 1) for i in range(200))
+    refused = owner.ask(WriteState(key(), 0, 0, batches=many))
+    kept = owner.ask(WriteState(key(1), 0, 0, batches=done(0)))
+    assert (await asyncio.gather(refused, kept))[1] == Written()
+    assert isinstance(await refused, Refused)
+    owner.stop()
+
+
+@pytest.mark.parametrize("where", ["handle", "entries", "replay", "batches", "append"])
+def test_whatever_fails_nobody_waits_for_ever_and_the_shard_is_what_the_log_says(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def story() -> None:
+        partition = open_partition(MemoryFiles(), Durability.OS)
+        owner = owner_of(partition)
+        assert await owner.ask(InitializeState(key(), 0, 0)) == Written()
+        before = owner.ask(WriteState(key(), 0, 0, batches=done(0)))
+
+        def fail(*_: object, **__: object) -> Any:
+            raise KeyError("a bug")
+
+        place = {
+            "handle": (ShareStateShard, "handle"),
+            "entries": (StateTopicLedger, "entries"),
+            "replay": (ShareStateShard, "replay"),
+            "batches": (StateTopicLedger, "batches"),
+            "append": (Partition, "append"),
+        }[where]
+        with monkeypatch.context() as patched:
+            patched.setattr(*place, fail)
+            asked = owner.ask(WriteState(key(), 0, 0, batches=done(1)))
+            await turns(5)
+        refused = Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+        assert await asked == refused
+        # What is only decided has changed nothing; what was begun ends the shard, and the turn with it.
+        is_kept = where in ("handle", "entries")
+        assert await before == (Written() if is_kept else refused)
+        await skip_ms(1_000)
+        assert await owner.ask(ReadState(key())) == StateRead(0, 0, done(0) if is_kept else ())
+        owner.stop()
+
+    run(story())
+
+
+def test_a_failed_write_is_taken_back() -> None:
+    async def story() -> None:
+        files = MemoryFiles()
+        partition = open_partition(files)
+        owner = owner_of(partition)
+        asked = [owner.ask(InitializeState(key(), 0, 0)), owner.ask(WriteState(key(), 0, 0, 0, 1, done(0)))]
+        assert await settled(partition, *asked) == [Written(), Written()]
+        segment = "data/__share_group_state-0/00000000000000000000.log"
+        safe_bytes = files.size_bytes(segment)
+        lost = [owner.ask(WriteState(key(), 0, 0, 0, 2, done(1))), owner.ask(SummarizeState(key()))]
+        await turns()
+        later = owner.ask(WriteState(key(), 0, 0, 0, 3, done(2)))
+        fail_sync(partition)
+        for answer in (*await asyncio.gather(*lost), await later):
+            assert answer == Refused(ErrorCode.NOT_COORDINATOR)
+        while_it_is_gone = await owner.ask(SummarizeState(key()))
+        assert isinstance(while_it_is_gone, Refused)
+        assert while_it_is_gone.code is ErrorCode.NOT_COORDINATOR
+        # The log is opened anew, without what was not safe.
+        files.open(segment, writable=True).truncate(safe_bytes)
+        again = owner_of(open_partition(files))
+        assert await again.ask(SummarizeState(key())) == ShareSummary(0, 0, 0, 1)
+        assert await again.ask(ReadState(key())) == StateRead(0, 0, done(0))
+        again.stop()
+
+    run(story())
 
 
 @on_a_loop

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from leaselog.log import PartitionLog
 from leaselog.model import BrokenInvariant, Refused
-from leaselog.wire.errors import DecodeError
+from leaselog.wire.errors import DecodeError, EncodeError
 from leaselog.wire.record_batch import HEADER_BYTES, BatchHeader, iterate_headers
 from leaselog.wire.records import Record, read_records
 
-__all__ = ["batches_of", "read_back"]
+__all__ = ["Unwritable", "batches_of", "read_back", "records_of"]
+
+Fact = TypeVar("Fact")
 
 #: read back at a time; the loop serves others in between
 LOAD_BYTES = 256 * 1024
@@ -18,12 +21,37 @@ LOAD_BYTES = 256 * 1024
 RECORD_OVERHEAD_BYTES = 32
 
 
+class Unwritable(Exception):
+    """No record of the topic can say this. Nothing has been changed or written."""
+
+
+def records_of(facts: Iterable[Fact], encode: Callable[[Fact], Record], limit_bytes: int) -> list[Record]:
+    """The facts as records each of which fits a batch of ``limit_bytes``; or raises ``Unwritable``."""
+    records = []
+    for fact in facts:
+        try:
+            record = encode(fact)
+        except EncodeError as bad:
+            raise Unwritable(str(bad)) from bad
+        if HEADER_BYTES + _size_bytes(record) > limit_bytes:
+            what = type(fact).__name__
+            raise Unwritable(f"{what} of {_size_bytes(record)} bytes, a batch may have {limit_bytes}")
+        records.append(record)
+    return records
+
+
+def _size_bytes(record: Record) -> int:
+    """From above."""
+    headers = sum(len(name) + len(value or b"") + RECORD_OVERHEAD_BYTES for name, value in record.headers)
+    return len(record.key or b"") + len(record.value or b"") + headers + RECORD_OVERHEAD_BYTES
+
+
 def batches_of(records: Iterable[Record], limit_bytes: int) -> Iterator[list[Record]]:
     """The records in portions whose batches are no larger than ``limit_bytes``, but for one that is larger alone."""
     portion: list[Record] = []
     size_bytes = HEADER_BYTES
     for record in records:
-        more_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
+        more_bytes = _size_bytes(record)
         if portion and size_bytes + more_bytes > limit_bytes:
             yield portion
             portion, size_bytes = [], HEADER_BYTES

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Api, Client, Reply, RequestContext, api_of
 from leaselog.broker.handlers.api_versions import unsupported_version
-from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
+from leaselog.wire.codec import decode_request, encode_chunks, is_flexible
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frames import (
     API_VERSIONS,
@@ -92,7 +92,7 @@ def receive(frame: bytearray, broker: Broker, client: Client, started_s: float) 
             position = skip_tagged_fields(frame, position)
         # Bytes behind the body are ignored, as Apache Kafka does: librdkafka 2.16 leaves three in some Metadata
         # requests (it writes a null array of four bytes where one is meant, and sends all four).
-        request, _ = decode_prefix(api.request, version, frame, position)
+        request = decode_request(api.request, version, frame, position)
     except DecodeError as bad:
         raise Unanswerable(str(bad)) from bad
     context = RequestContext(broker, api, version, client_id, client)

@@ -1,10 +1,11 @@
 """The owner of one partition of ``__consumer_offsets``: runs its group shard against its log and its clock.
 
-A command is decided, its facts are appended and replayed, all at once and in the log's order; its replies go out
-when everything appended so far is safe, so nobody is told of what a crash could still take back. Several writes
-may wait for the disk together.
+A command is decided, its facts are encoded and appended, and it is carried out, all at once and in the log's order; its
+replies go out when everything appended so far is safe, so nobody is told of what a crash could still take back. Several
+writes may wait for the disk together.
 
-If a write fails the shard is read anew (see ``coordinator_owner``), also when the topic was deleted and made anew.
+A command that cannot be decided or encoded is refused alone: until then nothing has changed. If anything fails after
+that, the shard is read anew (see ``coordinator_owner``), also when the topic was deleted and made anew.
 """
 
 from __future__ import annotations
@@ -12,14 +13,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
-from leaselog.broker.coordinator_log import batches_of, read_back
+from leaselog.broker.coordinator_log import Unwritable, batches_of, read_back, records_of
 from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.group_records import decode_fact, encode_fact
 from leaselog.broker.partition import Partition
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.group_commands import Answer, GroupCommand, ListedGroup, Reply, Token
+from leaselog.coordination.group_commands import (
+    Answer,
+    CommitOffsets,
+    GroupCommand,
+    ListedGroup,
+    Reply,
+    Token,
+)
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
@@ -81,21 +90,36 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
     def ask(self, make: Callable[[Token], GroupCommand]) -> asyncio.Future[Answer]:
         """Decides the command now; the answer comes when it is there and safe."""
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        if self._is_stopped or self._shard is None:
-            answer.set_result(self.STOPPED if self._is_stopped else self.NOT_LOADED)
+        shard = self._shard
+        if shard is None:
+            answer.set_result(self._refusal)
             return answer
         if len(self._waiting) >= MAX_WAITING:
             answer.set_result(OVERLOADED)
             return answer
         self._last_token += 1
         token = Token(self._last_token)
-        self._waiting[token] = answer
         command, now_ms = make(token), self._now_ms()
         try:
-            self._carry_out(self._shard.handle(command, now_ms), now_ms)
+            outcome = shard.handle(command, now_ms)
+            records = self._records(outcome.facts, now_ms)
         except BrokenInvariant as broken:
+            answer.set_result(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
             self._broken(f"{command!r:.500}", broken)
-        self._arm()
+            return answer
+        except Unwritable as why:
+            code = ErrorCode.UNKNOWN_SERVER_ERROR
+            if isinstance(command, CommitOffsets):
+                code = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
+            answer.set_result(Refused(code))
+            log.warning("a command cannot be written down", partition=self.partition.name, why=why)
+            return answer
+        except Exception:  # a supervisor: nothing has changed, and others can go on
+            answer.set_result(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+            log.exception("a command cannot be decided", partition=self.partition.name)
+            return answer
+        self._waiting[token] = answer
+        self._carry_out(outcome, records, now_ms)
         return answer
 
     # -- what is told of it ---------------------------------------------------------------------------------
@@ -111,22 +135,24 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
 
     # -- running --------------------------------------------------------------------------------------------
 
-    def _carry_out(self, outcome: Outcome, now_ms: int) -> None:
+    def _records(self, facts: Iterable[GroupFact], now_ms: int) -> list[Record]:
+        return records_of(facts, lambda fact: encode_fact(fact, now_ms), self._batch_bytes_max())
+
+    def _carry_out(self, outcome: Outcome, records: list[Record], now_ms: int) -> None:
+        """What takes more than one batch is not atomic; each fact stands alone."""
         shard = self._shard
         assert shard is not None
-        for batch in self._batches(outcome.facts, now_ms):
-            self._append(batch, now_ms)
-        for fact in outcome.facts:
-            shard.replay(fact, now_ms)
-            self._counts.share_rebalances += isinstance(fact, ShareEpochStored) and fact.epoch is not None
-        if outcome.replies:
-            self._reply_when_safe(outcome.replies)
-
-    def _batches(self, facts: Iterable[GroupFact], now_ms: int) -> Iterator[bytearray]:
-        """Facts as batches that the topic takes. A command of more than one is not atomic; each fact stands alone."""
-        records = (encode_fact(fact, now_ms) for fact in facts)
-        for batch in batches_of(records, self._batch_bytes_max()):
-            yield build_batch(batch)
+        try:
+            for batch in batches_of(records, self._batch_bytes_max()):
+                self._append(build_batch(batch), now_ms)
+            shard.apply(outcome, now_ms)
+            for fact in outcome.facts:
+                self._counts.share_rebalances += isinstance(fact, ShareEpochStored) and fact.epoch is not None
+            if outcome.replies:
+                self._reply_when_safe(outcome.replies)
+            self._arm()
+        except Exception as failure:  # noqa: BLE001 - a supervisor: half of it may be done
+            self._broken("carrying out", failure)
 
     def _batch_bytes_max(self) -> int:
         return self.partition.log.config.max_message_bytes
@@ -136,17 +162,15 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
         if write.done() and isinstance(write.result(), Appended):
             return
         self._write = write
-        write.add_done_callback(self._written)
+        write.add_done_callback(partial(self._written, self._shard))
 
-    def _written(self, write: asyncio.Future[Appended | AppendRefused]) -> None:
+    def _written(self, shard: GroupShard | None, write: asyncio.Future[Appended | AppendRefused]) -> None:
         if self._write is write:
             self._write = None
-        if write.cancelled() or self._shard is None:
-            return
         outcome = write.result()
-        if isinstance(outcome, Appended):
-            return
-        self._write_failed(outcome)
+        # One that was thrown away meanwhile has failed already.
+        if self._shard is shard and not isinstance(outcome, Appended):
+            self._write_failed(outcome)
 
     def _reply_when_safe(self, replies: tuple[Reply, ...]) -> None:
         if self._write is None:
@@ -192,11 +216,10 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
                 now_ms = self._now_ms()
                 outcome = self._shard.expire(now_ms)
                 if outcome is None:
-                    break
-                self._carry_out(outcome, now_ms)
-        except BrokenInvariant as broken:
-            self._broken("a deadline", broken)
-        self._arm()
+                    return self._arm()
+                self._carry_out(outcome, self._records(outcome.facts, now_ms), now_ms)
+        except Exception as failure:  # noqa: BLE001 - a supervisor: the deadline would come again and again
+            self._broken("a deadline", failure)
 
     # -- loading --------------------------------------------------------------------------------------------
 
@@ -224,5 +247,5 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
 
     def _begin(self, shard: GroupShard) -> None:
         now_ms = self._now_ms()
-        self._carry_out(shard.start(now_ms), now_ms)
-        self._arm()
+        outcome = shard.start(now_ms)
+        self._carry_out(outcome, self._records(outcome.facts, now_ms), now_ms)

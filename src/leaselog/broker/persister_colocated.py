@@ -12,16 +12,16 @@ new ones behind what is to go. `keep_house` does so for groups whose checkpoint 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from leaselog.broker.cluster import is_internal
-from leaselog.broker.coordinator_log import batches_of, read_back
+from leaselog.broker.coordinator_log import batches_of, read_back, records_of
 from leaselog.broker.partition import Partition
 from leaselog.broker.persister import AskingPersister
 from leaselog.broker.persister_control_records import Place, decode_control_fact, encode_control_fact
-from leaselog.broker.share_coordinator_ledger import LoadStep
+from leaselog.broker.share_coordinator_ledger import Entry, LoadStep
 from leaselog.broker.share_coordinator_owner import ShareStateOwner
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer
@@ -38,6 +38,8 @@ __all__ = ["ColocatedPersister", "ControlRecordLedger"]
 
 log = StructuredLog("share state")
 
+SOMEWHERE = Place(0, 0, 0)
+
 
 class ControlRecordLedger:
     #: producers write here: where a record will lie is known at the moment it is appended
@@ -52,10 +54,17 @@ class ControlRecordLedger:
         for step in read_back(self._partition.log, lambda header: header.is_control):
             yield [(record.offset, fact) for record in step if (fact := self._fact(record)) is not None]
 
-    def batches(self, facts: Iterable[ShareFact], now_ms: int) -> Iterator[bytearray]:
+    def entries(self, facts: Iterable[ShareFact], now_ms: int) -> list[Entry]:
+        """Places have one size wherever they are: what can be encoded at one, can be at all."""
+        facts = tuple(facts)
+        limit_bytes = self._partition.log.config.max_message_bytes
+        records = records_of(facts, lambda fact: encode_control_fact(fact, SOMEWHERE, now_ms), limit_bytes)
+        return list(zip(facts, records, strict=True))
+
+    def batches(self, entries: Sequence[Entry], now_ms: int) -> Iterator[bytearray]:
         offset = self._partition.log.end_offset
         records = []
-        for fact in facts:
+        for fact, _ in entries:
             records.append(encode_control_fact(fact, self._places.get(fact.key), now_ms))
             self._put(fact, offset)
             offset += 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
-from leaselog.broker.coordinator_log import batches_of, read_back
+from leaselog.broker.coordinator_log import batches_of, read_back, records_of
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_records import decode_share_fact, encode_share_fact
 from leaselog.broker.structured_log import StructuredLog
@@ -13,10 +13,13 @@ from leaselog.coordination.share_state_facts import ShareFact
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.records import Record, build_batch
 
-__all__ = ["LoadStep", "ShareLedger", "StateTopicLedger"]
+__all__ = ["Entry", "LoadStep", "ShareLedger", "StateTopicLedger"]
 
 #: facts and their offsets
 LoadStep: TypeAlias = list[tuple[int, ShareFact]]
+
+#: a fact and its record, or what its record would be if it lay somewhere else
+Entry: TypeAlias = tuple[ShareFact, Record]
 
 log = StructuredLog("share state")
 
@@ -29,7 +32,10 @@ class ShareLedger(Protocol):
     def load_steps(self) -> Iterator[LoadStep]:
         """All there is to replay, a step at a time. Raises ``BrokenInvariant`` if the log cannot be read."""
 
-    def batches(self, facts: Iterable[ShareFact], now_ms: int) -> Iterator[bytearray]:
+    def entries(self, facts: Iterable[ShareFact], now_ms: int) -> list[Entry]:
+        """The facts encoded, before anything is changed by them. Raises ``Unwritable``."""
+
+    def batches(self, entries: Sequence[Entry], now_ms: int) -> Iterator[bytearray]:
         """The facts as batches that the topic takes, to be appended at once. More than one are not atomic; each
         fact stands alone."""
 
@@ -46,8 +52,14 @@ class StateTopicLedger:
         for step in read_back(self._partition.log, lambda header: not header.is_control):
             yield [(offset, fact) for record in step for offset, fact in self._fact(record)]
 
-    def batches(self, facts: Iterable[ShareFact], now_ms: int) -> Iterator[bytearray]:
-        records = (encode_share_fact(fact, now_ms) for fact in facts)
+    def entries(self, facts: Iterable[ShareFact], now_ms: int) -> list[Entry]:
+        facts = tuple(facts)
+        limit_bytes = self._partition.log.config.max_message_bytes
+        records = records_of(facts, lambda fact: encode_share_fact(fact, now_ms), limit_bytes)
+        return list(zip(facts, records, strict=True))
+
+    def batches(self, entries: Sequence[Entry], now_ms: int) -> Iterator[bytearray]:
+        records = (record for _, record in entries)
         for batch in batches_of(records, self._partition.log.config.max_message_bytes):
             yield build_batch(batch)
 

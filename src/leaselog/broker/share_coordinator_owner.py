@@ -3,30 +3,34 @@
 How facts lie in the log is the ledger's business: as records of ``__share_group_state``, or as control records among
 the very records they are about.
 
-A command is decided and its facts are replayed at once. All facts of one turn of the event loop, whoever asked and
-about whichever share partition, go into the log together at the end of the turn: one append and, since the flusher
-takes whatever is there, one sync. Nobody waits for a timer. Answers go out when everything decided so far is safe, so
-nobody is told of what a crash could still take back.
+A command is decided and its facts are encoded, then replayed at once: one that cannot be encoded is refused alone, and
+spoils nothing for those whose facts share its turn. All facts of one turn of the event loop, whoever asked and about
+whichever share partition, go into the log together at the end of the turn: one append and, since the flusher takes
+whatever is there, one sync. Nobody waits for a timer. Answers go out when everything decided so far is safe, so nobody
+is told of what a crash could still take back.
 
-If a write fails the shard is read anew (see ``coordinator_owner``), also when the topic was deleted and made anew.
+If anything fails from there on the shard is read anew (see ``coordinator_owner``), also when the topic was deleted and
+made anew.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+from leaselog.broker.coordinator_log import Unwritable
 from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.partition import Partition
-from leaselog.broker.share_coordinator_ledger import LoadStep, ShareLedger
+from leaselog.broker.share_coordinator_ledger import Entry, LoadStep, ShareLedger
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand, Written
-from leaselog.coordination.share_state_facts import ShareFact
+from leaselog.coordination.share_state_facts import ShareSnapshot
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
 from leaselog.log import Appended, AppendRefused, Durability, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
+from leaselog.wire.primitives import LONGEST_TEXT_BYTES
 
 __all__ = ["ShareStateCounts", "ShareStateOwner"]
 
@@ -45,6 +49,7 @@ TOO_LATE = Refused(
     ErrorCode.COORDINATOR_NOT_AVAILABLE, "the write takes longer than share.coordinator.write.timeout.ms"
 )
 OVERLOADED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "too many requests wait for this coordinator")
+CANNOT = Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 @dataclass(slots=True)
@@ -76,7 +81,7 @@ class _Turn:
     #: where the log ended when the turn's first fact was replayed, and when that was
     start: int
     began_s: float
-    facts: list[ShareFact] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     promises: list[_Promise] = field(default_factory=list)
 
 
@@ -122,21 +127,31 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
     def ask(self, command: ShareStateCommand, *, exists: bool = True) -> _Answer:
         """Decides the command now; the answer comes when it is safe. ``exists``: the cluster has the partition."""
         answer: _Answer = asyncio.get_running_loop().create_future()
-        if self._is_stopped or self._shard is None:
-            answer.set_result(self.STOPPED if self._is_stopped else self.NOT_LOADED)
+        shard = self._shard
+        if shard is None:
+            answer.set_result(self._refusal)
             return answer
         if self._waiting_count >= MAX_WAITING:
             answer.set_result(OVERLOADED)
             return answer
         now_ms = self._now_ms()
         try:
-            outcome = self._shard.handle(command, now_ms, exists=exists)
-            self._decided(outcome.facts)
+            outcome = shard.handle(command, now_ms, exists=exists)
+            entries = self._ledger.entries(outcome.facts, now_ms) if outcome.facts else ()
         except BrokenInvariant as broken:
-            answer.set_result(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
+            answer.set_result(CANNOT)
             self._broken(f"{command!r:.500}", broken)
-            return answer
-        self._promise(answer, outcome.answer)
+        except Unwritable as why:
+            answer.set_result(CANNOT)
+            log.warning("a command cannot be written down", partition=self.partition.name, why=why)
+        except Exception:  # a supervisor: nothing has changed, and others can go on
+            answer.set_result(CANNOT)
+            log.exception("a command cannot be decided", partition=self.partition.name)
+        else:
+            if self._decided(entries):
+                self._promise(answer, outcome.answer)
+            else:
+                answer.set_result(CANNOT)
         return answer
 
     async def settled(self) -> bool:
@@ -175,7 +190,9 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
                 return
             now_ms = self._now_ms()
             again = (shard.snapshot_again(key, now_ms) for key in cold[at : at + COLD_STEP])
-            self._decided([snapshot for snapshot in again if snapshot is not None])
+            for snapshot in again:
+                if snapshot is not None and not self._decided(self._writable(snapshot, now_ms)):
+                    return
             await asyncio.sleep(0)
 
     def prune(self) -> bool:
@@ -211,18 +228,31 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
 
     # -- running --------------------------------------------------------------------------------------------
 
-    def _decided(self, facts: Iterable[ShareFact]) -> None:
-        """Replays them, and sees to it that they are written when the turn ends."""
+    def _writable(self, snapshot: ShareSnapshot, now_ms: int) -> Sequence[Entry]:
+        """Nothing if it cannot be written: the log is kept from where it was last."""
+        try:
+            return self._ledger.entries((snapshot,), now_ms)
+        except Unwritable as why:
+            log.warning("a snapshot cannot be written", partition=self.partition.name, why=why)
+            return ()
+
+    def _decided(self, entries: Sequence[Entry]) -> bool:
+        """Replays them, and sees to it that they are written when the turn ends; False if that broke the shard."""
         shard = self._shard
         assert shard is not None
-        for fact in facts:
+        for entry in entries:
             turn = self._turn
             if turn is None:
                 loop = asyncio.get_running_loop()
                 turn = self._turn = _Turn(self.partition.log.end_offset, loop.time())
                 loop.call_soon(self._write_turn)
-            shard.replay(fact, turn.start + len(turn.facts))
-            turn.facts.append(fact)
+            try:
+                shard.replay(entry[0], turn.start + len(turn.entries))
+            except Exception as failure:  # noqa: BLE001 - a supervisor: it may have changed by half
+                self._broken(f"{entry[0]!r:.500}", failure)
+                return False
+            turn.entries.append(entry)
+        return True
 
     def _promise(self, answer: _Answer, what: ShareStateAnswer) -> None:
         """The answer goes out behind everything decided before it."""
@@ -238,17 +268,12 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
         turn, self._turn = self._turn, None
         if turn is None:
             return
-        has_moved = self.partition.log.end_offset != turn.start and self.partition.log.failure is None
-        if self._ledger.is_alone and has_moved:
-            # Somebody else wrote to the topic: what was replayed is not where the shard believes it to be.
-            self._refuse(turn.promises, OVERLOADED)
-            self._broken("a write", BrokenInvariant(f"the log has moved on from {turn.start}"))
+        try:
+            writes = self._append(turn)
+        except Exception as failure:  # noqa: BLE001 - a supervisor: nobody knows how much of it is in the log
+            self._refuse(turn.promises, OVERLOADED if isinstance(failure, BrokenInvariant) else CANNOT)
+            self._broken("a write", failure)
             return
-        now_ms = self._now_ms()
-        writes = [
-            self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)
-            for batch in self._ledger.batches(turn.facts, now_ms)
-        ]
         for write in writes:
             self._writes[write] = _Write(turn.began_s)
         self._writes[writes[-1]].promises = turn.promises
@@ -261,10 +286,21 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
             else:
                 write.add_done_callback(self._written)
 
+    def _append(self, turn: _Turn) -> list[asyncio.Future[Appended | AppendRefused]]:
+        has_moved = self.partition.log.end_offset != turn.start and self.partition.log.failure is None
+        if self._ledger.is_alone and has_moved:
+            # Somebody else wrote to the topic: what was replayed is not where the shard believes it to be.
+            raise BrokenInvariant(f"the log has moved on from {turn.start}")
+        now_ms = self._now_ms()
+        return [
+            self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)
+            for batch in self._ledger.batches(turn.entries, now_ms)
+        ]
+
     def _count(self, write: asyncio.Future[Appended | AppendRefused], turn: _Turn) -> None:
         if isinstance(write.result(), Appended):
             elapsed_s = asyncio.get_running_loop().time() - turn.began_s
-            self._counts.wrote(len(turn.facts), elapsed_s)
+            self._counts.wrote(len(turn.entries), elapsed_s)
 
     def _batch_bytes_max(self) -> int:
         return self.partition.log.config.max_message_bytes
@@ -322,7 +358,7 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
     # -- loading --------------------------------------------------------------------------------------------
 
     def _new_shard(self) -> ShareStateShard:
-        fits = (self._batch_bytes_max() - 1024) // STATE_BATCH_BYTES
+        fits = (self._batch_bytes_max() - LONGEST_TEXT_BYTES - 1024) // STATE_BATCH_BYTES
         return ShareStateShard(replace(self._limits, batches_max=max(1, min(self._limits.batches_max, fits))))
 
     def _load_steps(self) -> Iterator[LoadStep]:

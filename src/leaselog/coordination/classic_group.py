@@ -8,14 +8,16 @@
 
 This file keeps the books and holds no policy: who is in, who waits for what, which protocol wins. When to do what
 is ``classic_rebalance``. Dead is not a state anything is ever in: an unknown group is described as Dead.
+
+Nobody changes a group but by way of a draft, which the group adopts when the turn that made it is carried out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, MutableMapping
 from enum import Enum
+from typing import Any, NamedTuple
 
 from leaselog.coordination.group_commands import (
     DescribedGroup,
@@ -25,6 +27,7 @@ from leaselog.coordination.group_commands import (
     Token,
 )
 from leaselog.coordination.group_facts import GroupMetadata, Protocol, StoredMember
+from leaselog.coordination.layer import Layer
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
 
 __all__ = ["CONSUMER_PROTOCOL_TYPE", "ClassicGroup", "ClassicMember", "GroupState"]
@@ -41,10 +44,7 @@ class GroupState(Enum):
     DEAD = "Dead"
 
 
-@dataclass(slots=True)
-class ClassicMember:
-    """Changed by its group alone."""
-
+class ClassicMember(NamedTuple):
     member_id: MemberId
     instance_id: str | None
     client_id: str
@@ -84,11 +84,11 @@ class ClassicGroup:
         self.generation = 0
         self.protocol: str | None = None
         self.leader: MemberId | None = None
-        self.members: dict[MemberId, ClassicMember] = {}
+        self.members: MutableMapping[MemberId, ClassicMember] = {}
         #: members that own a group.instance.id; every value is a key of ``members``
-        self.static_members: dict[str, MemberId] = {}
+        self.static_members: MutableMapping[str, MemberId] = {}
         #: how many members know a protocol
-        self._support: Counter[str] = Counter()
+        self._support: MutableMapping[str, int] = {}
         #: ids given out whose owners have not come back with them yet
         self.pending_joins: set[MemberId] = set()
         #: members of this generation that have not synced; they are dropped if they never do
@@ -98,6 +98,25 @@ class ClassicGroup:
         #: how much longer the first rebalance may be put off; only in the first rebalance after Empty
         self.initial_delay_left_ms = 0
         self.has_joiner_since_delay = False
+
+    def draft(self) -> ClassicGroup:
+        """The group for one turn to change. Costs what is changed, and the ids that are awaited."""
+        draft = object.__new__(ClassicGroup)
+        draft.__dict__ |= self.__dict__
+        draft.members = Layer(self.members)
+        draft.static_members = Layer(self.static_members)
+        draft._support = Layer(self._support)
+        draft.pending_joins = set(self.pending_joins)
+        draft.pending_syncs = set(self.pending_syncs)
+        return draft
+
+    def adopt(self, draft: ClassicGroup) -> None:
+        """Becomes what its draft is: the turn is carried out."""
+        tables: dict[str, Any] = {}
+        for name in ("members", "static_members", "_support"):
+            tables[name] = getattr(self, name)
+            getattr(draft, name).merge_into(tables[name])
+        self.__dict__ |= draft.__dict__ | tables
 
     @classmethod
     def restored(cls, group_id: GroupId, stored: GroupMetadata, now_ms: int) -> ClassicGroup:
@@ -128,9 +147,17 @@ class ClassicGroup:
         if member.member_id in self.members:
             raise BrokenInvariant(f"member {member.member_id} joins {self.group_id} twice")
         self.members[member.member_id] = member
-        self._support.update({p.name for p in member.protocols})
+        self._count(member.protocols, 1)
         if member.instance_id is not None:
             self.static_members[member.instance_id] = member.member_id
+
+    def _count(self, protocols: Iterable[Protocol], change: int) -> None:
+        for name in {p.name for p in protocols}:
+            left = self._support.get(name, 0) + change
+            if left:
+                self._support[name] = left
+            else:
+                del self._support[name]
 
     def remove(self, member_id: MemberId) -> ClassicMember | None:
         """Forget the member, or the id given to a member to be. The first who is left leads if it led."""
@@ -139,7 +166,7 @@ class ClassicGroup:
         member = self.members.pop(member_id, None)
         if member is None:
             return None
-        self._support.subtract({p.name for p in member.protocols})
+        self._count(member.protocols, -1)
         if member.instance_id is not None and self.static_members.get(member.instance_id) == member_id:
             del self.static_members[member.instance_id]
         if self.leader == member_id:
@@ -152,9 +179,9 @@ class ClassicGroup:
         What the old id waited for must have been answered before.
         """
         old_id = self.static_members[instance_id]
-        member = self.members.pop(old_id)
-        self._support.subtract({p.name for p in member.protocols})
-        member.member_id = new_id
+        before = self.members.pop(old_id)
+        self._count(before.protocols, -1)
+        member = before._replace(member_id=new_id)
         self._enlist(member)
         if self.leader == old_id:
             self.leader = new_id
@@ -163,10 +190,14 @@ class ClassicGroup:
             self.pending_syncs.add(new_id)
         return member
 
-    def set_protocols(self, member: ClassicMember, protocols: tuple[Protocol, ...]) -> None:
-        self._support.subtract({p.name for p in member.protocols})
-        member.protocols = protocols
-        self._support.update({p.name for p in protocols})
+    def put(self, member: ClassicMember) -> ClassicMember:
+        """In the place of the member of its id, as it has become."""
+        before = self.members[member.member_id]
+        if member.protocols is not before.protocols:
+            self._count(before.protocols, -1)
+            self._count(member.protocols, 1)
+        self.members[member.member_id] = member
+        return member
 
     def refusal(self, member_id: MemberId, instance_id: str | None) -> Refused | None:
         """Why whoever names these ids is no member, None if it is one."""
@@ -194,7 +225,7 @@ class ClassicGroup:
             return bool(protocol_type and protocols)
         if self.protocol_type != protocol_type:
             return False
-        return any(self._support[p.name] == len(self.members) for p in protocols)
+        return any(self._support.get(p.name) == len(self.members) for p in protocols)
 
     def preferred_protocol(self) -> str:
         """Each member votes for the first of its protocols that all know; most votes win."""

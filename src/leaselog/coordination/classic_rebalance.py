@@ -1,8 +1,9 @@
 """How a classic group gets from one generation to the next: joins, syncs, leaves, and what happens in silence.
 
-Each function takes a group and the turn it happens in, changes the group, and leaves facts and replies in the
-turn. A join is parked in its member until the rebalance is complete, a sync until the leader's assignment is
-known. Behaviour, order of checks and error codes are those of Apache Kafka 4's group coordinator.
+Each function takes a draft of the group and the turn it happens in, changes the draft, and leaves facts and replies in
+the turn; ``heartbeat`` and ``keep_alive`` change nothing and take the group itself. A join is parked in its member
+until the rebalance is complete, a sync until the leader's assignment is known. Behaviour, order of checks and error
+codes are those of Apache Kafka 4's group coordinator.
 
 The assignment is the only thing worth writing down: a rebalance that a restart interrupts is begun anew by its
 members, whose generation or id is then refused.
@@ -120,14 +121,18 @@ def _add(group: ClassicGroup, ask: JoinGroup, member_id: MemberId, turn: Turn) -
     _rebalance(group, turn)
 
 
-def _update(group: ClassicGroup, ask: JoinGroup, member: ClassicMember, turn: Turn) -> None:
+def _update(group: ClassicGroup, ask: JoinGroup, member: ClassicMember, turn: Turn) -> ClassicMember:
     if member.joining is not None:
         # The client gave up on its earlier request, and nobody will read this.
         turn.reply(member.joining, JoinAnswer(member.member_id, ErrorCode.REBALANCE_IN_PROGRESS))
-    group.set_protocols(member, ask.protocols)
-    member.rebalance_timeout_ms = ask.rebalance_timeout_ms
-    member.session_timeout_ms = ask.session_timeout_ms
-    member.joining = ask.token
+    return group.put(
+        member._replace(
+            protocols=ask.protocols,
+            rebalance_timeout_ms=ask.rebalance_timeout_ms,
+            session_timeout_ms=ask.session_timeout_ms,
+            joining=ask.token,
+        )
+    )
 
 
 def _update_and_rebalance(group: ClassicGroup, ask: JoinGroup, member: ClassicMember, turn: Turn) -> None:
@@ -142,14 +147,14 @@ def _take_over(group: ClassicGroup, ask: JoinGroup, turn: Turn) -> None:
     old_leader = group.leader
     old = group.members[group.static_members[instance_id]]
     _answer_waiting(old, ErrorCode.FENCED_INSTANCE_ID, old.member_id, turn)
+    group.put(old._replace(joining=None, syncing=None))
     turn.deadlines.cancel((DeadlineKind.SESSION, group.group_id, old.member_id))
     member = group.replace_static(instance_id, ask.fresh_member_id)
-    member.is_new = False
-    _update(group, ask, member, turn)
+    member = _update(group, ask, member._replace(is_new=False), turn)
     _restart_session(group, member, turn)
     if group.state is not GroupState.STABLE or group.preferred_protocol() != group.protocol:
         return _rebalance(group, turn)
-    member.joining = None
+    member = group.put(member._replace(joining=None))
     turn.facts.append(GroupStored(group.group_id, group.stored(group.assignments())))
     leads = group.leader == member.member_id
     if ask.may_skip_assignment:
@@ -224,11 +229,11 @@ def _complete_join(group: ClassicGroup, turn: Turn) -> None:
 
 
 def _answer_joined(group: ClassicGroup, turn: Turn) -> None:
-    for member in group.members.values():
+    for member in list(group.members.values()):
         if member.joining is not None:
             leads = member.member_id == group.leader
             turn.reply(member.joining, _joined(group, member.member_id, with_members=leads))
-        member.joining, member.is_new = None, False
+        group.put(member._replace(joining=None, is_new=False))
         _restart_session(group, member, turn)
     group.pending_syncs = set(group.members)
     key = (DeadlineKind.SYNC, group.group_id, NO_MEMBER)
@@ -273,7 +278,7 @@ def sync(group: ClassicGroup, ask: SyncGroup, turn: Turn) -> None:
         return turn.reply(ask.token, SyncAnswer(group.protocol_type, group.protocol, member.assignment))
     if member.syncing is not None:
         turn.reply(member.syncing, Refused(ErrorCode.REBALANCE_IN_PROGRESS))
-    member.syncing = ask.token
+    group.put(member._replace(syncing=ask.token))
     if ask.member_id == group.leader:
         _assign(group, ask.assignments, turn)
     return None
@@ -298,11 +303,11 @@ def _assign(group: ClassicGroup, assignments: dict[MemberId, bytes], turn: Turn)
         return _rebalance(group, turn)
     turn.facts.append(GroupStored(group.group_id, stored))
     group.enter(GroupState.STABLE, group.since_ms)
-    for member in group.members.values():
-        member.assignment = assignments.get(member.member_id, b"")
+    for member in list(group.members.values()):
+        assignment = assignments.get(member.member_id, b"")
+        group.put(member._replace(assignment=assignment, syncing=None))
         if member.syncing is not None:
-            turn.reply(member.syncing, SyncAnswer(group.protocol_type, group.protocol, member.assignment))
-            member.syncing = None
+            turn.reply(member.syncing, SyncAnswer(group.protocol_type, group.protocol, assignment))
             _restart_session(group, member, turn)
     return None
 
@@ -319,11 +324,10 @@ def _size_bytes(group: ClassicGroup, assignments: dict[MemberId, bytes]) -> int:
 
 
 def _propagate_refusal(group: ClassicGroup, code: ErrorCode, turn: Turn) -> None:
-    for member in group.members.values():
-        member.assignment = b""
+    for member in list(group.members.values()):
+        group.put(member._replace(assignment=b"", syncing=None))
         if member.syncing is not None:
             turn.reply(member.syncing, Refused(code))
-            member.syncing = None
             _restart_session(group, member, turn)
 
 
@@ -410,11 +414,11 @@ def _after_leaving(group: ClassicGroup, turn: Turn) -> None:
 
 
 def resume(group: ClassicGroup, turn: Turn) -> None:
-    """A group comes back from the log: its members have a session's time to be heard of."""
+    """A group, not a draft, comes back from the log: its members have a session's time to be heard of."""
     for member in group.members.values():
         _restart_session(group, member, turn)
     if len(group.members) > turn.limits.max_size:
-        _prepare_rebalance(group, turn)
+        _prepare_rebalance(turn.draft(group), turn)
 
 
 def _remove(group: ClassicGroup, member_id: MemberId, turn: Turn) -> None:
@@ -429,7 +433,6 @@ def _answer_waiting(member: ClassicMember, code: ErrorCode, named: MemberId, tur
         turn.reply(member.joining, JoinAnswer(named, code))
     if member.syncing is not None:
         turn.reply(member.syncing, Refused(code))
-    member.joining = member.syncing = None
 
 
 def _restart_session(group: ClassicGroup, member: ClassicMember, turn: Turn) -> None:

@@ -6,15 +6,30 @@ deadline only goes into the table, and the heap learns of it when the old one co
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-__all__ = ["Deadlines"]
+__all__ = ["DeadlineMoves", "Deadlines"]
 
 K = TypeVar("K")
 
 #: below this many stale entries the heap is not worth rebuilding
 _SLACK = 64
+
+
+class DeadlineMoves(Generic[K]):
+    """What a turn wants of the deadlines, in its order; they move when it is carried out."""
+
+    def __init__(self) -> None:
+        #: None where there is to be none
+        self.made: list[tuple[K, int | None]] = []
+
+    def set(self, key: K, deadline_ms: int) -> None:
+        self.made.append((key, deadline_ms))
+
+    def cancel(self, key: K) -> None:
+        self.made.append((key, None))
 
 
 class Deadlines(Generic[K]):
@@ -40,19 +55,22 @@ class Deadlines(Generic[K]):
     def cancel(self, key: K) -> None:
         self._due_ms.pop(key, None)
 
+    def move(self, moves: Iterable[tuple[K, int | None]]) -> None:
+        for key, deadline_ms in moves:
+            if deadline_ms is None:
+                self.cancel(key)
+            else:
+                self.set(key, deadline_ms)
+
     def next(self) -> int | None:
         """The earliest deadline, None without any."""
         self._settle()
         return self._heap[0][0] if self._heap else None
 
-    def pop_due(self, now_ms: int) -> K | None:
-        """A key whose deadline has come, which then has none any more; the earliest first."""
+    def due(self, now_ms: int) -> K | None:
+        """A key whose deadline has come, the earliest first; the same one until it is moved."""
         self._settle()
-        if not self._heap or self._heap[0][0] > now_ms:
-            return None
-        _, _, key = heappop(self._heap)
-        del self._known_ms[key], self._due_ms[key]
-        return key
+        return self._heap[0][2] if self._heap and self._heap[0][0] <= now_ms else None
 
     def _push(self, key: K, deadline_ms: int) -> None:
         if len(self._heap) > 2 * len(self._due_ms) + _SLACK:

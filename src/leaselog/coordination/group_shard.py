@@ -1,11 +1,13 @@
 """The groups of one partition of ``__consumer_offsets``, and the offsets they committed.
 
 One owner calls ``handle`` with each command, ``expire`` when ``next_deadline`` has come, writes the facts of the
-outcome, replays them here at once, and gives the replies when the write is safe. If it is not, the owner throws
-the shard away and builds a new one from what was written before: members are then refused and join again.
+outcome, has it carried out here at once by ``apply``, and gives the replies when the write is safe. If it is not, the
+owner throws the shard away and builds a new one from what was written before: members are then refused and join again.
 
-Durable are the groups' last records and the offsets, and only ``replay`` changes them. Who waits in a rebalance,
-and until when, is of the moment.
+``handle`` and ``expire`` change nothing, so an outcome that cannot be written down is dropped, and the shard is what it
+was. Durable are the groups' last records and the offsets: only ``replay`` changes them, when facts are applied and when
+they are read back. Who waits in a rebalance, and until when, is of the moment: ``apply`` takes it over from the
+outcome.
 """
 
 from __future__ import annotations
@@ -84,8 +86,8 @@ class GroupShard:
         self._offsets = GroupOffsets()
         self._deadlines: Deadlines[DeadlineKey] = Deadlines()
         self._is_started = False
-        #: groups that the retention turn under way has yet to look at
-        self._to_expire: list[GroupId] = []
+        #: groups that the retention has yet to look at
+        self._to_expire: tuple[GroupId, ...] = ()
 
     def replay(self, fact: GroupFact, now_ms: int) -> None:
         """Make it so. The same whether the fact was written just now or is read back after a restart."""
@@ -130,36 +132,60 @@ class GroupShard:
                 share_states.drop_lost(group, self._around, turn)
             else:
                 del self._groups[group.group_id]  # only tombstones are left of it
-        self._deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
-        return _outcome(turn)
+        turn.deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
+        return turn.outcome()
+
+    def apply(self, outcome: Outcome, now_ms: int) -> None:
+        """Makes it so, once its facts are on their way to the log. It must be the latest: nothing else was applied
+        since it was decided."""
+        for draft in outcome.drafts:
+            if isinstance(draft, ClassicGroup):
+                self._classic_group(draft.group_id, now_ms).adopt(draft)
+        for fact in outcome.facts:
+            self.replay(fact, now_ms)
+        for draft in outcome.drafts:
+            # One that is gone, or never came to be, has nothing to keep.
+            group = self._groups.get(draft.group_id)
+            if isinstance(draft, ShareGroup) and isinstance(group, ShareGroup):
+                group.adopt(draft)
+        self._deadlines.move(outcome.deadlines)
+        if outcome.to_expire is not None:
+            self._to_expire = outcome.to_expire
+
+    def _classic_group(self, group_id: GroupId, now_ms: int) -> ClassicGroup:
+        group = self._groups.get(group_id)
+        if not isinstance(group, ClassicGroup):
+            group = self._groups[group_id] = ClassicGroup(group_id, now_ms)
+        return group
 
     def next_deadline(self) -> int | None:
         return self._deadlines.next()
 
     def expire(self, now_ms: int) -> Outcome | None:
-        """What one deadline that has come sets off; None when none has. Call again until then."""
-        key = self._deadlines.pop_due(now_ms)
+        """What one deadline that has come sets off; None when none has. Apply it, and call again until then."""
+        key = self._deadlines.due(now_ms)
         if key is None:
             return None
         kind, group_id, member_id = key
         turn = self._turn(now_ms)
+        turn.deadlines.cancel(key)
         group = self._groups.get(group_id)
         if kind is DeadlineKind.RETENTION:
             self._expire_offsets(turn)
         elif group is None:
             pass  # it went while the deadline ran
         elif isinstance(group, ShareGroup):
-            share_heartbeat.session_is_due(group, member_id, turn)
+            share_heartbeat.session_is_due(turn.draft(group), member_id, turn)
         elif kind is DeadlineKind.SESSION:
-            rebalance.session_is_due(group, member_id, turn)
+            rebalance.session_is_due(turn.draft(group), member_id, turn)
         elif kind is DeadlineKind.JOIN:
-            rebalance.join_is_due(group, turn)
+            rebalance.join_is_due(turn.draft(group), turn)
         else:
-            rebalance.sync_is_due(group, turn)
-        return _outcome(turn)
+            rebalance.sync_is_due(turn.draft(group), turn)
+        return turn.outcome()
 
     def handle(self, command: GroupCommand, now_ms: int) -> Outcome:
-        """What the command leads to. Replay the facts before the next command."""
+        """What the command leads to. Apply it before the next command, or drop it."""
         turn = self._turn(now_ms)
         match command:
             case JoinGroup():
@@ -182,7 +208,7 @@ class GroupShard:
                 self._drop_topics(command, turn)
             case _:
                 self._handle_share(command, turn)
-        return _outcome(turn)
+        return turn.outcome()
 
     # Members
 
@@ -196,11 +222,10 @@ class GroupShard:
         if isinstance(group, ShareGroup):
             return turn.reply(ask.token, JoinAnswer(NO_MEMBER, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         if group is not None:
-            return rebalance.join(group, ask, turn)
+            return rebalance.join(turn.draft(group), ask, turn)
         if ask.member_id != NO_MEMBER:
             return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.UNKNOWN_MEMBER_ID))
-        group = self._groups[ask.group_id] = ClassicGroup(ask.group_id, turn.now_ms)
-        rebalance.join(group, ask, turn)
+        rebalance.join(turn.draft(ClassicGroup(ask.group_id, turn.now_ms)), ask, turn)
         if not turn.facts:
             # The name is taken from now on, also after a restart.
             turn.facts.append(GroupStored(ask.group_id, GroupMetadata(since_ms=turn.now_ms)))
@@ -216,11 +241,11 @@ class GroupShard:
             return turn.reply(ask.token, _unknown_member(ask))
         match ask:
             case SyncGroup():
-                return rebalance.sync(group, ask, turn)
+                return rebalance.sync(turn.draft(group), ask, turn)
             case Heartbeat():
                 return rebalance.heartbeat(group, ask, turn)
             case LeaveGroup():
-                return rebalance.leave(group, ask, turn)
+                return rebalance.leave(turn.draft(group), ask, turn)
             case _:
                 assert_never(ask)
 
@@ -274,13 +299,13 @@ class GroupShard:
 
     def _expire_offsets(self, turn: Turn) -> None:
         """One bounded look at the groups: old offsets go, and empty groups that have none left."""
-        if not self._to_expire:
-            self._to_expire = list(self._groups)
-        while self._to_expire and len(turn.facts) < turn.limits.expired_per_turn:
-            group = self._groups.get(self._to_expire.pop())
+        left = list(self._to_expire or self._groups)
+        while left and len(turn.facts) < turn.limits.expired_per_turn:
+            group = self._groups.get(left.pop())
             if isinstance(group, ClassicGroup):  # share groups stay until they are deleted
                 self._expire_group(group, turn)
-        wait_ms = 0 if self._to_expire else turn.limits.retention_check_interval_ms
+        turn.to_expire = tuple(left)
+        wait_ms = 0 if left else turn.limits.retention_check_interval_ms
         turn.deadlines.set(_RETENTION, turn.now_ms + wait_ms)
 
     def _expire_group(self, group: ClassicGroup, turn: Turn) -> None:
@@ -330,19 +355,18 @@ class GroupShard:
     # Share groups
 
     def _handle_share(self, ask: ShareGroupCommand, turn: Turn) -> None:
-        """A share group comes to be with its first member, or with the offsets an administrator sets for it."""
+        """A share group comes to be with its first member, or with the offsets an administrator sets for it: if
+        anything of it is written down."""
         group = self._groups.get(ask.group_id)
         if group is None and ask.group_id and may_found(ask):
-            group = self._share_group(ask.group_id)
+            group = ShareGroup(ask.group_id)
         turn.reply(ask.token, answer_share(group, ask, turn))
-        if isinstance(group, ShareGroup) and not group.is_written:
-            del self._groups[ask.group_id]  # made for nothing
 
     def _delete_share_group(self, group: ShareGroup, ask: DeleteGroup, turn: Turn) -> None:
         """Once the persister keeps nothing for it any more; until then the answer says what it keeps."""
         if group.members:
             return turn.reply(ask.token, share_states.NOT_EMPTY)
-        doomed = share_states.delete_all(group, turn)
+        doomed = share_states.delete_all(turn.draft(group), turn)
         if doomed.topics:
             return turn.reply(ask.token, doomed)
         turn.facts.extend(share_states.tombstones(group))
@@ -380,7 +404,7 @@ class GroupShard:
             raise BrokenInvariant(f"durable state without a group: {list(islice(lost, 5))}")
 
     def _turn(self, now_ms: int) -> Turn:
-        return Turn(now_ms, self.limits, self._deadlines, self._around)
+        return Turn(now_ms, self.limits, self._around)
 
 
 def _unknown_member(ask: SyncGroup | Heartbeat | LeaveGroup) -> Refused | LeaveAnswer:
@@ -388,7 +412,3 @@ def _unknown_member(ask: SyncGroup | Heartbeat | LeaveGroup) -> Refused | LeaveA
     if isinstance(ask, LeaveGroup):
         return LeaveAnswer(tuple((leaver, ErrorCode.UNKNOWN_MEMBER_ID) for leaver in ask.members))
     return Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-
-
-def _outcome(turn: Turn) -> Outcome:
-    return Outcome(tuple(turn.facts), tuple(turn.replies))

@@ -1,17 +1,28 @@
-"""What one command or deadline has at hand in a group shard, and what becomes of it."""
+"""What one command or deadline has at hand in a group shard, and what becomes of it.
+
+A turn changes nothing: it works on drafts of the groups that it is about, and says which deadlines are to move. Its
+outcome holds everything, so whoever drops the outcome is left with what was there before.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from leaselog.coordination.group_commands import Answer, Reply, Token
-from leaselog.coordination.group_deadlines import Deadlines
+from leaselog.coordination.group_deadlines import DeadlineMoves
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_surroundings import Surroundings
 from leaselog.model import GroupId, MemberId
 
+if TYPE_CHECKING:
+    from leaselog.coordination.classic_group import ClassicGroup
+    from leaselog.coordination.share_group import ShareGroup
+
 __all__ = ["DeadlineKey", "DeadlineKind", "GroupLimits", "Outcome", "Turn"]
+
+G = TypeVar("G", "ClassicGroup", "ShareGroup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +64,42 @@ DeadlineKey = tuple[DeadlineKind, GroupId, MemberId]
 class Turn:
     now_ms: int
     limits: GroupLimits
-    deadlines: Deadlines[DeadlineKey]
     around: Surroundings
+    deadlines: DeadlineMoves[DeadlineKey] = field(default_factory=DeadlineMoves)
     facts: list[GroupFact] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
+    drafts: dict[GroupId, ClassicGroup | ShareGroup] = field(default_factory=dict)
+    #: groups that the retention has yet to look at, where it was its turn
+    to_expire: tuple[GroupId, ...] | None = None
 
     def reply(self, token: Token, answer: Answer) -> None:
         self.replies.append(Reply(token, answer))
 
+    def draft(self, group: G) -> G:
+        """The group for this turn to change: the same draft however often it is asked for."""
+        known = self.drafts.get(group.group_id)
+        if known is None:
+            known = self.drafts[group.group_id] = group.draft()
+        return cast(G, known)
+
+    def outcome(self) -> Outcome:
+        return Outcome(
+            tuple(self.facts),
+            tuple(self.replies),
+            tuple(self.deadlines.made),
+            tuple(self.drafts.values()),
+            self.to_expire,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """``facts`` to write and replay, in order; ``replies`` to give once they are safely written."""
+    """``facts`` to write, in order; then the shard is to ``apply`` the outcome, which replays them and takes over
+    what is of the moment: the rest of it. ``replies`` to give once the facts are safe."""
 
     facts: tuple[GroupFact, ...] = ()
     replies: tuple[Reply, ...] = ()
+    #: None where there is to be no deadline any more
+    deadlines: tuple[tuple[DeadlineKey, int | None], ...] = ()
+    drafts: tuple[ClassicGroup | ShareGroup, ...] = ()
+    to_expire: tuple[GroupId, ...] | None = None

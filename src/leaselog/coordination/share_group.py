@@ -6,12 +6,14 @@ It has three epochs. The group's rises when members, subscriptions, their topics
 change; the assignment's is the group's as it was when the target was computed; a member's is that of the target it
 was last told. Nobody waits for anybody: a member gets its target with its next heartbeat (KIP-932).
 
-Changes by ``replay`` alone; what to decide is for ``share_group_heartbeat`` and ``share_group_states`` to say.
+Changes by ``replay`` alone; what to decide is for ``share_group_heartbeat`` and ``share_group_states`` to say. They
+work on a draft, which takes each fact as it is decided, so that the next step builds on it. When the turn is carried
+out the group itself replays the facts, and adopts from the draft what is of this process alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TypeVar
@@ -19,6 +21,7 @@ from typing import TypeVar
 from leaselog.coordination.group_commands import ListedGroup
 from leaselog.coordination.group_surroundings import Surroundings, TopicShape
 from leaselog.coordination.group_turn import Turn
+from leaselog.coordination.layer import Layer
 from leaselog.coordination.share_assignor import SIMPLE
 from leaselog.coordination.share_group_commands import DescribedShareGroup, DescribedShareMember
 from leaselog.coordination.share_group_facts import (
@@ -58,14 +61,14 @@ class ShareGroup:
     group_id: GroupId
     epoch: ShareEpoch = field(default_factory=lambda: ShareEpoch(FIRST_EPOCH, 0))
     assignment: ShareAssignmentTime = field(default_factory=lambda: ShareAssignmentTime(FIRST_EPOCH))
-    members: dict[MemberId, ShareMemberAsked] = field(default_factory=dict)
-    currents: dict[MemberId, ShareCurrent] = field(default_factory=dict)
-    targets: dict[MemberId, Assignment] = field(default_factory=dict)
+    members: MutableMapping[MemberId, ShareMemberAsked] = field(default_factory=dict)
+    currents: MutableMapping[MemberId, ShareCurrent] = field(default_factory=dict)
+    targets: MutableMapping[MemberId, Assignment] = field(default_factory=dict)
     states: ShareStates = field(default_factory=ShareStates)
     #: something of it is written down; a name of which only tombstones are left is free
     is_written: bool = False
     #: when each topic's partitions were last to be initialized; of this process alone
-    initializing_since_ms: dict[TopicId, int] = field(default_factory=dict)
+    initializing_since_ms: Mapping[TopicId, int] = field(default_factory=dict)
     #: the topics' version that the metadata hash is known to hold for; of this process alone
     seen_topics_version: int | None = None
     #: what the target was computed from, by topic; None until it is computed in this process
@@ -73,13 +76,42 @@ class ShareGroup:
     #: a member has gone whose partitions may have nobody now
     is_uncovered: bool = False
     #: what members have lost that had no session to be asked about it; of this process alone
-    taken: dict[MemberId, Assignment] = field(default_factory=dict)
+    taken: MutableMapping[MemberId, Assignment] = field(default_factory=dict)
     #: how many members subscribe to a topic
-    _subscribers: dict[str, int] = field(default_factory=dict)
+    _subscribers: MutableMapping[str, int] = field(default_factory=dict)
+    is_draft: bool = False
+
+    def draft(self) -> ShareGroup:
+        """The group for one turn to change; costs what is changed."""
+        return ShareGroup(
+            self.group_id,
+            self.epoch,
+            self.assignment,
+            Layer(self.members),
+            Layer(self.currents),
+            Layer(self.targets),
+            self.states,
+            self.is_written,
+            self.initializing_since_ms,
+            self.seen_topics_version,
+            self.offered,
+            self.is_uncovered,
+            Layer(self.taken),
+            Layer(self._subscribers),
+            is_draft=True,
+        )
+
+    def adopt(self, draft: ShareGroup) -> None:
+        """The turn is carried out, and its facts are replayed: takes over what no fact tells."""
+        self.initializing_since_ms = draft.initializing_since_ms
+        self.seen_topics_version = draft.seen_topics_version
+        self.offered, self.is_uncovered = draft.offered, draft.is_uncovered
+        assert isinstance(draft.taken, Layer)
+        draft.taken.merge_into(self.taken)
 
     def decide(self, fact: ShareGroupFact, turn: Turn) -> None:
-        """To be written; and so already, for the next step of the turn to build on. Replaying it once more when it
-        is written changes nothing."""
+        """To be written; and so already in this draft, for the next step of the turn to build on."""
+        assert self.is_draft, "what is decided is no group's state before it is written"
         turn.facts.append(fact)
         self.replay(fact, turn.now_ms)
 
@@ -166,7 +198,7 @@ class ShareGroup:
             raise BrokenInvariant(f"share group {self.group_id}: {'; '.join(broken)}")
 
 
-def _put(table: dict[MemberId, _T], key: MemberId, value: _T | None) -> None:
+def _put(table: MutableMapping[MemberId, _T], key: MemberId, value: _T | None) -> None:
     if value is None:
         table.pop(key, None)
     else:

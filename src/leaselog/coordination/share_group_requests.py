@@ -52,19 +52,19 @@ def answer_share(group: Group | None, ask: ShareGroupCommand, turn: Turn) -> Ans
     assert isinstance(group, ShareGroup)
     match ask:
         case ShareHeartbeat():
-            return heartbeat(group, ask, turn)
+            return heartbeat(turn.draft(group), ask, turn)
         case DescribeShareGroup():
             return group.described()
         case ListShareStates():
             return known(group)
         case SettleShareStates():
-            return settle(group, ask, turn)
+            return settle(turn.draft(group), ask, turn)
         case AlterShareOffsets():
-            return alter_offsets(group, ask, turn)
+            return alter_offsets(turn.draft(group), ask, turn)
         case DeleteShareOffsets():
-            return delete_offsets(group, ask, turn)
+            return delete_offsets(turn.draft(group), ask, turn)
         case ForgetShareStates():
-            return forget(group, ask.topics, turn)
+            return forget(turn.draft(group), ask.topics, turn)
         case _:
             assert_never(ask)
 

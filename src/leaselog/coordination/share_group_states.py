@@ -145,8 +145,7 @@ def _begin(
     counts = {topic: _partition_count(here.name, turn.around) for topic, here in places.items()}
     counts |= _first_counts(states)
     _store(group, ShareStates(initializing, states.initialized, deleting, counts), turn)
-    for topic in places:
-        group.initializing_since_ms[topic] = turn.now_ms
+    group.initializing_since_ms = {**group.initializing_since_ms, **dict.fromkeys(places, turn.now_ms)}
 
 
 def _partition_count(name: str, around: Surroundings) -> int:
@@ -259,7 +258,7 @@ def drop_lost(group: ShareGroup, around: Surroundings, turn: Turn) -> None:
             {topic: name for topic, name in states.deleting.items() if topic not in lost},
             _first_counts(states),
         )
-        _store(group, left, turn)
+        _store(turn.draft(group), left, turn)
 
 
 def _exists(topic: TopicId, name: str, around: Surroundings) -> bool:

@@ -5,6 +5,9 @@ worth. So Python source is written for the version at hand, with runs of fixed-s
 `struct` call, and compiled once. Byte payloads (record batches) are not copied when decoded, where they become
 views of the frame, nor when encoded, where all but small ones go out as chunks of their own.
 
+Texts have 32,767 bytes at most, as in Kafka: in old versions because their length has two bytes, in flexible ones by
+agreement. Nothing longer is written, nor taken from a request; whoever reads back what is on disk is not as strict.
+
 Nothing but `DecodeError` leaves `decode`, whatever the bytes; nothing but `EncodeError` leaves `encode`.
 """
 
@@ -17,10 +20,17 @@ from typing import Any, TypeAlias, TypeVar
 from uuid import UUID
 
 from leaselog.wire.errors import BadLength, BadValue, DecodeError, EncodeError, Truncated
-from leaselog.wire.primitives import Buffer, encode_uvarint, read_long_uvarint, read_uvarint
+from leaselog.wire.primitives import (
+    LONGEST_TEXT_BYTES,
+    Buffer,
+    encode_text_length,
+    encode_uvarint,
+    read_long_uvarint,
+    read_uvarint,
+)
 from leaselog.wire.schema import NEVER, Field, Message
 
-__all__ = ["decode", "decode_prefix", "encode", "encode_chunks", "is_flexible"]
+__all__ = ["decode", "decode_prefix", "decode_request", "encode", "encode_chunks", "is_flexible"]
 
 M = TypeVar("M", bound=Message)
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
@@ -28,6 +38,7 @@ Encoder = Callable[[Any, bytearray, list[Buffer]], None]
 
 #: one entry a message version ever used: as many as the definitions have, and no more
 _decoders: dict[tuple[type, int], Decoder] = {}
+_request_decoders: dict[tuple[type, int], Decoder] = {}
 _encoders: dict[tuple[type, int], Encoder] = {}
 
 FIXED = {"int8": "b", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q", "float64": "d",
@@ -56,7 +67,19 @@ def decode(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
 
 def decode_prefix(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
     """The message at ``position``, and where it ends."""
-    decoder = _decoders.get((kind, version)) or _decoder(kind, version)
+    return _decoded(
+        _decoders.get((kind, version)) or _decoder(kind, version), kind, version, buffer, position
+    )
+
+
+def decode_request(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
+    """The message at ``position``, whatever follows it, with no text longer than Kafka has any."""
+    decoder = _request_decoders.get((kind, version)) or _decoder(kind, version, is_request=True)
+    message: M = _decoded(decoder, kind, version, buffer, position)[0]
+    return message
+
+
+def _decoded(decoder: Decoder, kind: type[M], version: int, buffer: Buffer, position: int) -> tuple[M, int]:
     if isinstance(buffer, memoryview):
         buffer = bytes(buffer)  # text is read off by a method that a view lacks; whole frames are no views
     try:
@@ -87,10 +110,12 @@ def encode_chunks(message: Message, version: int, head: Buffer = b"") -> list[Bu
     return chunks
 
 
-def _decoder(kind: type[Message], version: int) -> Decoder:
-    known = _decoders.get((kind, version))
+def _decoder(kind: type[Message], version: int, *, is_request: bool = False) -> Decoder:
+    decoders = _request_decoders if is_request else _decoders
+    known = decoders.get((kind, version))
     if known is None:
-        known = _decoders[kind, version] = _compile("decode", *_DecoderSource(kind, version).lines())
+        source = _DecoderSource(kind, version, is_request=is_request)
+        known = decoders[kind, version] = _compile("decode", *source.lines())
     return known
 
 
@@ -121,6 +146,7 @@ class _Source:
         self.scope: dict[str, Any] = {
             "uuid_of": _uuid_of, "Truncated": Truncated, "BadLength": BadLength, "BadValue": BadValue,
             "uvarint": encode_uvarint, "long_uvarint": read_long_uvarint, "read_uvarint": read_uvarint,
+            "text_length": encode_text_length,
         }  # fmt: skip
         present = [f for f in kind.FIELDS if version in f.versions]
         self.plain = [f for f in present if version not in f.tagged]
@@ -144,6 +170,10 @@ Place: TypeAlias = tuple[str, str]
 class _DecoderSource(_Source):
     """Reads neighbours of a fixed size in one go, and with them the length or count behind them: ``places`` are
     those whose turn has come and that are yet to be read."""
+
+    def __init__(self, kind: type[Message], version: int, *, is_request: bool) -> None:
+        super().__init__(kind, version)
+        self.is_request = is_request
 
     def lines(self) -> tuple[list[str], dict[str, Any]]:
         self.scope["new"], self.scope["Kind"] = object.__new__, self.kind
@@ -216,14 +246,26 @@ class _DecoderSource(_Source):
             *self._count("h" if kind == "string" else "i", indent, before),
             *self._length(indent),
             *self._null(field, indent),
+            *([f"{indent} {self._bound(field)}"] if kind == "string" and self.is_bounded else []),
             f"{indent} e = p + n",
             f"{indent} if {'' if self.flexible else 'n < 0 or '}e > len(b):",
             f"{indent}  raise Truncated(f'{self.kind.NAME}.{field.name}: {{n}} bytes, {{len(b) - p}} left')",
             f"{indent} v = {made}; p = e",
         ]
 
+    @property
+    def is_bounded(self) -> bool:
+        """Old versions have no room for longer ones."""
+        return self.is_request and self.flexible
+
+    def _bound(self, field: Field) -> str:
+        return (
+            f"if n > {LONGEST_TEXT_BYTES}: "
+            f"raise BadLength(f'{self.kind.NAME}.{field.name}: {{n}} bytes of text, {LONGEST_TEXT_BYTES} at most')"
+        )
+
     def _struct(self, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
-        inner = self.name("decode", _decoder(field.kind, self.version))
+        inner = self.name("decode", _decoder(field.kind, self.version, is_request=self.is_request))
         if not self.nullable(field):
             return [*self._read(before, indent), f"{indent}v, p = {inner}(b, p)"]
         return [
@@ -356,7 +398,8 @@ class _EncoderSource(_Source):
     def _length(self, width: str, length: str) -> str:
         if self.flexible:
             # nearly all lengths fit in one byte, and a call would cost more than writing it
-            return f"out.append(n) if (n := {length} + 1) < 128 else out.extend(uvarint(n))"
+            longer = "text_length" if width == "h" else "uvarint"
+            return f"out.append(n) if (n := {length} + 1) < 128 else out.extend({longer}(n))"
         return f"out += {self.name('pack', struct.Struct('>' + width).pack)}({length})"
 
     def _constant_length(self, width: str, length: int) -> str:

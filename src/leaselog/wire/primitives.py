@@ -6,10 +6,20 @@ from typing import TypeAlias
 
 from leaselog.wire.errors import BadLength, BadValue, Truncated
 
-__all__ = ["UVARINTS", "Buffer", "encode_uvarint", "read_long_uvarint", "read_uvarint"]
+__all__ = [
+    "LONGEST_TEXT_BYTES",
+    "UVARINTS",
+    "Buffer",
+    "encode_text_length",
+    "encode_uvarint",
+    "read_long_uvarint",
+    "read_uvarint",
+]
 
 Buffer: TypeAlias = bytes | bytearray | memoryview
 
+#: Kafka's classes neither write nor read a longer one
+LONGEST_TEXT_BYTES = 32_767
 #: one-byte varints, ready made: most lengths on the wire are below 128
 UVARINTS = tuple(bytes((n,)) for n in range(128))
 
@@ -25,6 +35,13 @@ def encode_uvarint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+def encode_text_length(value: int) -> bytes:
+    """One more than the text's length, which is in bytes."""
+    if value > LONGEST_TEXT_BYTES + 1:
+        raise BadLength(f"{value - 1} bytes of text, {LONGEST_TEXT_BYTES} at most")
+    return encode_uvarint(value)
 
 
 def read_long_uvarint(buffer: Buffer, position: int, first: int) -> tuple[int, int]:
