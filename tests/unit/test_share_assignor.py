@@ -79,6 +79,17 @@ def test_what_is_left_behind_is_taken_on_and_the_rest_stays() -> None:
         assert before[member][T] <= assignment[T]
 
 
+def test_who_had_one_more_than_others_goes_on_having_it() -> None:
+    a, b, c, d = names(4)
+    before: Assigned = {
+        a: {T: frozenset({0})},
+        b: {T: frozenset({1, 2})},
+        c: {T: frozenset({3})},
+        d: {T: frozenset({4, 5})},
+    }
+    assert fresh(4, 6, before) == before
+
+
 def test_topics_that_not_everybody_wants_are_balanced_one_by_one() -> None:
     a, b, c = names(3)
     wanted = {a: frozenset({T}), b: frozenset({T, U}), c: frozenset({U, V})}

@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
 from leaselog.broker.dead_letters import _Delivery
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_delivery import LOOKED_AT, ShareDelivery
-from leaselog.model import GroupId
+from leaselog.coordination.group_facts import CommittedOffset, OffsetDropped
+from leaselog.coordination.group_offsets import GroupOffsets
+from leaselog.coordination.share_state_commands import DropTopicState
+from leaselog.coordination.share_state_facts import ShareDropped, SharePartitionKey, ShareSnapshot
+from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
+from leaselog.model import ZERO_UUID, GroupId, TopicId, TopicPartition
 from leaselog.share import Breaker, DeadLetters
 
 GROUPS = 1_000
+TOPIC, OTHER = TopicId(UUID(int=1)), TopicId(UUID(int=2))
 WINDOW_MS = 60_000
 
 
@@ -86,3 +93,49 @@ def test_so_many_letters_from_somewhere_end_there() -> None:
     delivery = _Delivery(GroupId("g"), cast(Partition, None), letters)
     found = [delivery.behind(at, 4) for at in (0, 3, 4, 5, 11, 21, 28)]
     assert found == [4, 12, 21, 22, 23, 25, 30]
+
+
+class NotWalked(dict[Any, Any]):
+    """A table that nobody is to look at as a whole."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("walked")
+
+    keys = values = items = __iter__
+
+
+def test_deleting_a_topic_looks_at_the_groups_that_have_offsets_of_it() -> None:
+    offsets, committed = GroupOffsets(), CommittedOffset(1, 0, "", 0, -1, ZERO_UUID)
+    for number in range(GROUPS):
+        offsets.put(GroupId(f"g{number}"), TopicPartition("t", 0), committed)
+    for index in range(3):
+        offsets.put(GroupId("g7"), TopicPartition("u", index), committed)
+        offsets.put(GroupId("g7"), TopicPartition("u", index), committed)
+    offsets._of_group = NotWalked(offsets._of_group)
+    expected = [OffsetDropped(GroupId("g7"), TopicPartition("u", index)) for index in range(3)]
+    assert list(offsets.drops_of_topics(frozenset({"u", "nobody's"}))) == expected
+    for fact in expected:
+        offsets.drop(fact.group_id, fact.partition)
+        offsets.drop(fact.group_id, fact.partition)
+    assert list(offsets.drops_of_topics(frozenset({"u"}))) == []
+    assert len(list(offsets.drops_of_topics(frozenset({"t"})))) == GROUPS
+
+
+def test_deleting_a_topic_looks_at_its_own_share_state() -> None:
+    def snapshot(number: int, topic: TopicId) -> ShareSnapshot:
+        return ShareSnapshot(SharePartitionKey(GroupId(f"g{number}"), topic, 0), 0, 0, 0, 0, 0, 0, 0)
+
+    shard = ShareStateShard(ShareStateLimits())
+    for number in range(GROUPS):
+        shard.replay(snapshot(number, TOPIC), number)
+        shard.replay(snapshot(number, TOPIC), number)
+    mine = snapshot(3, OTHER)
+    shard.replay(mine, GROUPS)
+    shard._states = NotWalked(shard._states)
+    assert shard.topic_ids() == {TOPIC, OTHER}
+    assert shard.handle(DropTopicState(OTHER), 0).facts == (ShareDropped(mine.key),)
+    for _ in range(2):
+        shard.replay(ShareDropped(mine.key), GROUPS + 1)
+    assert shard.topic_ids() == {TOPIC}
+    assert shard.handle(DropTopicState(OTHER), 0).facts == ()
+    assert len(shard.handle(DropTopicState(TOPIC), 0).facts) == GROUPS

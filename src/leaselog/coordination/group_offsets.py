@@ -21,14 +21,28 @@ class GroupOffsets:
     def __init__(self) -> None:
         #: no group without an offset
         self._of_group: dict[GroupId, dict[TopicPartition, CommittedOffset]] = {}
+        #: how many offsets each group has of a topic; no zeros
+        self._of_topic: dict[str, dict[GroupId, int]] = {}
 
     def put(self, group_id: GroupId, partition: TopicPartition, committed: CommittedOffset) -> None:
-        self._of_group.setdefault(group_id, {})[partition] = committed
+        offsets = self._of_group.setdefault(group_id, {})
+        if partition not in offsets:
+            groups = self._of_topic.setdefault(partition.topic, {})
+            groups[group_id] = groups.get(group_id, 0) + 1
+        offsets[partition] = committed
 
     def drop(self, group_id: GroupId, partition: TopicPartition) -> None:
         offsets = self._of_group.get(group_id)
-        if offsets is not None and offsets.pop(partition, None) is not None and not offsets:
+        if offsets is None or offsets.pop(partition, None) is None:
+            return
+        if not offsets:
             del self._of_group[group_id]
+        groups = self._of_topic[partition.topic]
+        groups[group_id] -= 1
+        if not groups[group_id]:
+            del groups[group_id]
+            if not groups:
+                del self._of_topic[partition.topic]
 
     def of(self, group_id: GroupId) -> dict[TopicPartition, CommittedOffset]:
         """For reading."""
@@ -48,8 +62,10 @@ class GroupOffsets:
         return (OffsetDropped(group_id, partition) for partition in self.of(group_id))
 
     def drops_of_topics(self, topics: frozenset[str]) -> Iterator[OffsetDropped]:
-        for group_id, offsets in self._of_group.items():
-            for partition in offsets:
+        for group_id in {
+            group_id: None for topic in sorted(topics) for group_id in self._of_topic.get(topic, ())
+        }:
+            for partition in self._of_group[group_id]:
                 if partition.topic in topics:
                     yield OffsetDropped(group_id, partition)
 

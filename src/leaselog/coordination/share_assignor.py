@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 
 from leaselog.coordination.share_group_facts import Assignment
 from leaselog.model import MemberId, TopicId
@@ -57,12 +56,10 @@ def _balanced_together(
 def _balance(members: Sequence[MemberId], places: Sequence[Place], held: Held) -> Held:
     sharing = -(-len(members) // len(places))
     slots = sharing * len(places)
-    sizes = [_up(slots * (i + 1), len(members)) - _up(slots * i, len(members)) for i in range(len(members))]
-    room = dict(zip(members, sizes, strict=True))
     rank = {place: i for i, place in enumerate(places)}
-    got: Held = {}
-    for member in members:
-        got[member] = set(sorted(held[member] & rank.keys(), key=rank.__getitem__)[: room[member]])
+    kept = {member: sorted(held[member] & rank.keys(), key=rank.__getitem__) for member in members}
+    room = _rooms(members, slots, kept)
+    got = {member: set(kept[member][: room[member]]) for member in members}
     holders: dict[Place, list[MemberId]] = {place: [] for place in places}
     for member in members:
         for place in got[member]:
@@ -75,6 +72,17 @@ def _balance(members: Sequence[MemberId], places: Sequence[Place], held: Held) -
         room[member] -= len(got[member])
     _fill(members, holders, got, room, sharing)
     return got
+
+
+def _rooms(
+    members: Sequence[MemberId], slots: int, kept: Mapping[MemberId, Sequence[Place]]
+) -> dict[MemberId, int]:
+    """How many each is to have. One more than others have those who had more before; else they lie apart."""
+    count, least = len(members), slots // len(members)
+    has_more = [_up(slots * (i + 1), count) - _up(slots * i, count) > least for i in range(count)]
+    order = sorted(range(count), key=lambda i: (len(kept[members[i]]) <= least, not has_more[i]))
+    more = set(order[: slots % count])
+    return {member: least + (i in more) for i, member in enumerate(members)}
 
 
 def _fill(
@@ -112,9 +120,7 @@ def _places(assignment: Assignment) -> set[Place]:
 
 
 def _assignment(places: set[Place]) -> Assignment:
-    by_topic = groupby(sorted(places, key=_by_topic), key=lambda place: place[0])
-    return {topic: frozenset(i for _, i in group) for topic, group in by_topic}
-
-
-def _by_topic(place: Place) -> tuple[str, int]:
-    return str(place[0]), place[1]
+    by_topic: dict[TopicId, list[int]] = {}
+    for topic, i in places:
+        by_topic.setdefault(topic, []).append(i)
+    return {topic: frozenset(by_topic[topic]) for topic in sorted(by_topic, key=str)}

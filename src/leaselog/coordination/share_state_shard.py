@@ -93,6 +93,8 @@ class ShareStateShard:
     def __init__(self, limits: ShareStateLimits) -> None:
         self.limits = limits
         self._states: dict[SharePartitionKey, _State] = {}
+        #: the same keys by topic
+        self._keys_of: dict[TopicId, dict[SharePartitionKey, None]] = {}
 
     def __len__(self) -> int:
         return len(self._states)
@@ -107,8 +109,9 @@ class ShareStateShard:
                     _update(state, fact)
             case ShareSnapshot():
                 self._states[fact.key] = _restored(fact, offset, self._states.get(fact.key))
+                self._keys_of.setdefault(fact.key.topic_id, {})[fact.key] = None
             case ShareDropped(key):
-                self._states.pop(key, None)
+                self._drop(key)
             case _:
                 assert_never(fact)
 
@@ -129,10 +132,17 @@ class ShareStateShard:
             case SummarizeState():
                 return ShareStateOutcome(self._summarize(command, exists))
             case DropTopicState(topic_id):
-                gone = tuple(ShareDropped(key) for key in self._states if key.topic_id == topic_id)
+                gone = tuple(map(ShareDropped, self._keys_of.get(topic_id, ())))
                 return ShareStateOutcome(_WRITTEN, gone)
             case _:
                 assert_never(command)
+
+    def _drop(self, key: SharePartitionKey) -> None:
+        if self._states.pop(key, None) is not None:
+            keys = self._keys_of[key.topic_id]
+            del keys[key]
+            if not keys:
+                del self._keys_of[key.topic_id]
 
     # Commands. The order of the checks is Kafka's: a client sees which of two faults is told.
 
@@ -266,7 +276,7 @@ class ShareStateShard:
     # What is there, for tests and for whoever shows it
 
     def topic_ids(self) -> set[TopicId]:
-        return {key.topic_id for key in self._states}
+        return set(self._keys_of)
 
     def snapshots(self) -> dict[SharePartitionKey, ShareSnapshot]:
         """Every state, as the snapshot it amounts to."""
