@@ -12,12 +12,25 @@ import pytest
 from leaselog.broker.dead_letters import _Delivery
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_delivery import LOOKED_AT, ShareDelivery
+from leaselog.coordination import share_group_states
+from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_facts import CommittedOffset, OffsetDropped
 from leaselog.coordination.group_offsets import GroupOffsets
+from leaselog.coordination.group_shard import GroupShard
+from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
+from leaselog.coordination.group_turn import GroupLimits
+from leaselog.coordination.share_group_commands import SettleShareStates, ShareHeartbeat
+from leaselog.coordination.share_group_facts import (
+    ShareEpoch,
+    ShareEpochStored,
+    ShareStates,
+    ShareStateStored,
+    TopicPartitions,
+)
 from leaselog.coordination.share_state_commands import DropTopicState
 from leaselog.coordination.share_state_facts import ShareDropped, SharePartitionKey, ShareSnapshot
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
-from leaselog.model import ZERO_UUID, GroupId, TopicId, TopicPartition
+from leaselog.model import ZERO_UUID, GroupId, MemberId, TopicId, TopicPartition
 from leaselog.share import Breaker, DeadLetters
 
 GROUPS = 1_000
@@ -119,6 +132,79 @@ def test_deleting_a_topic_looks_at_the_groups_that_have_offsets_of_it() -> None:
         offsets.drop(fact.group_id, fact.partition)
     assert list(offsets.drops_of_topics(frozenset({"u"}))) == []
     assert len(list(offsets.drops_of_topics(frozenset({"t"})))) == GROUPS
+
+
+class Topics:
+    """What there is around the groups."""
+
+    def __init__(self, partitions: int = 1) -> None:
+        self.there = {"t": TOPIC, "u": OTHER}
+        self.partitions = partitions
+
+    def topics_version(self) -> int:
+        return len(self.there)
+
+    def topic(self, name: str) -> TopicShape | None:
+        return TopicShape(self.there[name], self.partitions) if name in self.there else None
+
+    def share_settings(self, group_id: GroupId) -> ShareSettings:
+        return ShareSettings(max_size=GROUPS)
+
+
+def test_deleting_a_topic_looks_at_the_share_groups_that_have_state_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    around = Topics()
+    shard = GroupShard(GroupLimits(), around)
+
+    def states(*topics: tuple[str, TopicId]) -> ShareStates:
+        return ShareStates({}, {topic: TopicPartitions(name, frozenset({0})) for name, topic in topics})
+
+    for number in range(GROUPS):
+        group = GroupId(f"g{number}")
+        shard.replay(ShareEpochStored(group, ShareEpoch(2, 0)), 0)
+        shard.replay(ShareStateStored(group, states(("t", TOPIC))), 0)
+    shard.replay(ShareStateStored(GroupId("g7"), states(("t", TOPIC), ("u", OTHER))), 0)
+    shard.start(0)
+    looked: list[GroupId] = []
+    drop_lost = share_group_states.drop_lost
+
+    def counted(group: Any, *more: Any) -> None:
+        looked.append(group.group_id)
+        drop_lost(group, *more)
+
+    monkeypatch.setattr(share_group_states, "drop_lost", counted)
+    del around.there["u"]
+    outcome = shard.handle(DropTopics(Token(1), frozenset({"u"})), 1)
+    assert looked == ["g7"]
+    assert [fact for fact in outcome.facts if isinstance(fact, ShareStateStored)] == [
+        ShareStateStored(GroupId("g7"), states(("t", TOPIC)))
+    ]
+    shard.apply(outcome, 1)
+    assert shard.handle(DropTopics(Token(1), frozenset({"u"})), 1).facts == ()
+    assert looked == ["g7"]
+
+
+def test_a_thousand_members_that_join_write_few_facts() -> None:
+    group, shard = GroupId("g"), GroupShard(GroupLimits(), Topics(partitions=GROUPS))
+    shard.start(0)
+    written = 0
+
+    def ask(command: Any) -> Any:
+        nonlocal written
+        outcome = shard.handle(command, 1)
+        shard.apply(outcome, 1)
+        written += len(outcome.facts)
+        return outcome.replies[0].answer
+
+    def beat(member: MemberId, **more: Any) -> Any:
+        return ask(ShareHeartbeat(Token(1), group, member, 0, "c", "/h", None, ("t",), **more))
+
+    first = beat(MemberId("m"))
+    ask(SettleShareStates(Token(1), group, first.to_initialize, {}))
+    for number in range(GROUPS - 1):
+        beat(MemberId(f"m{number}"))
+    assert written < 12 * GROUPS
 
 
 def test_deleting_a_topic_looks_at_its_own_share_state() -> None:

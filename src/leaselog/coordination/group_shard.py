@@ -63,7 +63,12 @@ from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surrounding
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, Outcome, Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import ShareGroupCommand
-from leaselog.coordination.share_group_facts import Assignment, ShareEpochStored, ShareGroupFact
+from leaselog.coordination.share_group_facts import (
+    Assignment,
+    ShareEpochStored,
+    ShareGroupFact,
+    ShareStateStored,
+)
 from leaselog.coordination.share_group_requests import answer_share, may_found, no_group
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused, TopicPartition
 
@@ -84,6 +89,8 @@ class GroupShard:
         self._groups: dict[GroupId, Group] = {}
         self._stored: dict[GroupId, GroupMetadata] = {}
         self._offsets = GroupOffsets()
+        #: the share groups that have something to do with a topic's state, by its name
+        self._sharing: dict[str, dict[GroupId, None]] = {}
         self._deadlines: Deadlines[DeadlineKey] = Deadlines()
         self._is_started = False
         #: groups that the retention has yet to look at
@@ -109,10 +116,24 @@ class GroupShard:
                 self._replay_share(fact, now_ms)
 
     def _replay_share(self, fact: ShareGroupFact, now_ms: int) -> None:
+        group = self._share_group(fact.group_id)
+        if isinstance(fact, ShareStateStored):
+            self._note_topics(fact, group)
         # What was begun before a restart nobody is at any more: it may be begun again at once.
-        self._share_group(fact.group_id).replay(fact, now_ms if self._is_started else 0)
+        group.replay(fact, now_ms if self._is_started else 0)
         if isinstance(fact, ShareEpochStored) and fact.epoch is None:
             del self._groups[fact.group_id]
+
+    def _note_topics(self, fact: ShareStateStored, group: ShareGroup) -> None:
+        before = group.states.topic_names()
+        after = fact.states.topic_names() if fact.states is not None else set()
+        for name in before - after:
+            groups = self._sharing[name]
+            del groups[group.group_id]
+            if not groups:
+                del self._sharing[name]
+        for name in after - before:
+            self._sharing.setdefault(name, {})[group.group_id] = None
 
     def _share_group(self, group_id: GroupId) -> ShareGroup:
         group = self._groups.get(group_id)
@@ -347,7 +368,10 @@ class GroupShard:
 
     def _drop_topics(self, ask: DropTopics, turn: Turn) -> None:
         turn.facts.extend(self._offsets.drops_of_topics(ask.topics))
-        for group in self._groups.values():
+        for group_id in {
+            group_id: None for name in sorted(ask.topics) for group_id in self._sharing.get(name, ())
+        }:
+            group = self._groups.get(group_id)
             if isinstance(group, ShareGroup):
                 share_states.drop_lost(group, self._around, turn)
         turn.reply(ask.token, Done())

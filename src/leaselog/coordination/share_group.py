@@ -73,8 +73,8 @@ class ShareGroup:
     seen_topics_version: int | None = None
     #: what the target was computed from, by topic; None until it is computed in this process
     offered: dict[TopicId, frozenset[int]] | None = None
-    #: a member has gone whose partitions may have nobody now
-    is_uncovered: bool = False
+    #: what members had that have gone since the target was computed; of this process alone
+    freed: tuple[Assignment, ...] = ()
     #: what members have lost that had no session to be asked about it; of this process alone
     taken: MutableMapping[MemberId, Assignment] = field(default_factory=dict)
     #: how many members subscribe to a topic
@@ -95,7 +95,7 @@ class ShareGroup:
             self.initializing_since_ms,
             self.seen_topics_version,
             self.offered,
-            self.is_uncovered,
+            self.freed,
             Layer(self.taken),
             Layer(self._subscribers),
             is_draft=True,
@@ -105,7 +105,7 @@ class ShareGroup:
         """The turn is carried out, and its facts are replayed: takes over what no fact tells."""
         self.initializing_since_ms = draft.initializing_since_ms
         self.seen_topics_version = draft.seen_topics_version
-        self.offered, self.is_uncovered = draft.offered, draft.is_uncovered
+        self.offered, self.freed = draft.offered, draft.freed
         assert isinstance(draft.taken, Layer)
         draft.taken.merge_into(self.taken)
 

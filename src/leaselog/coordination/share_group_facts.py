@@ -86,6 +86,11 @@ class ShareStates:
     #: how many partitions a topic had when the group came to know of it, where those above do not tell
     first_counts: Mapping[TopicId, int] = field(default_factory=dict)
 
+    def topic_names(self) -> set[str]:
+        """Of all the topics that there is, was or will be state for."""
+        names = {places.name for table in (self.initializing, self.initialized) for places in table.values()}
+        return names.union(self.deleting.values())
+
 
 @dataclass(frozen=True, slots=True)
 class ShareMemberStored:

@@ -41,6 +41,7 @@ from leaselog.coordination.share_group_states import (
     is_initializing,
     offerable,
 )
+from leaselog.coordination.share_readjusting import readjust
 from leaselog.model import ErrorCode, MemberId, Refused, TopicId
 
 __all__ = ["heartbeat", "refusal_of_shape", "resume", "session_is_due"]
@@ -190,7 +191,7 @@ def _has_more_to_offer(group: ShareGroup, around: Surroundings) -> bool:
     """Partitions have been initialized since the target was computed."""
     offered = _offered(group)
     return any(
-        not partitions <= offered.get(topic, frozenset())
+        partitions is not offered.get(topic) and not partitions <= offered.get(topic, frozenset())
         for topic, partitions in offerable(group, around).items()
     )
 
@@ -216,7 +217,7 @@ def _assign_if_due(group: ShareGroup, member_id: MemberId, settings: ShareSettin
         waited_ms >= settings.assignment_interval_ms
         or waited_ms < 0  # the clock was set back
         or member_id not in group.targets
-        or group.is_uncovered
+        or group.freed
         or _has_more_to_offer(group, turn.around)
     ):
         _assign(group, turn)
@@ -225,16 +226,31 @@ def _assign_if_due(group: ShareGroup, member_id: MemberId, settings: ShareSettin
 def _assign(group: ShareGroup, turn: Turn) -> None:
     available = offerable(group, turn.around)
     topic_ids = {name: shape.topic_id for name in group.subscribed if (shape := turn.around.topic(name))}
-    wanted = {
-        member_id: frozenset(topic_ids[name] for name in asked.topics if name in topic_ids)
-        for member_id, asked in group.members.items()
-    }
-    for member_id, target in assign(wanted, available, group.targets).items():
-        if group.targets.get(member_id) != target:
-            group.decide(ShareTargetStored(group.group_id, member_id, target), turn)
+    topics = {member_id: asked.topics for member_id, asked in group.members.items()}
+    changed = _readjusted(group, topics, available)
+    if changed is None:
+        ids = {
+            some: frozenset(topic_ids[name] for name in some if name in topic_ids) for some in topics.values()
+        }
+        wanted = {member_id: ids[some] for member_id, some in topics.items()}
+        targets = assign(wanted, available, group.targets)
+        changed = {
+            member: target for member, target in targets.items() if group.targets.get(member) != target
+        }
+    for member_id, target in changed.items():
+        group.decide(ShareTargetStored(group.group_id, member_id, target), turn)
     done = ShareAssignmentTime(group.epoch.epoch, turn.now_ms)
     group.decide(ShareAssignmentStored(group.group_id, done), turn)
-    group.offered, group.is_uncovered = available, False
+    group.offered, group.freed = available, ()
+
+
+def _readjusted(
+    group: ShareGroup, topics: Mapping[MemberId, tuple[str, ...]], available: Mapping[TopicId, frozenset[int]]
+) -> dict[MemberId, Assignment] | None:
+    """The targets that change, if nothing but members has come or gone; None if more has changed."""
+    if _offered(group) != available or len(set(topics.values())) > 1:
+        return None
+    return readjust(topics.keys(), sum(map(len, available.values())), group.targets, group.freed)
 
 
 def _move(group: ShareGroup, ask: ShareHeartbeat, assigned: Assignment, turn: Turn) -> bool:
@@ -296,7 +312,9 @@ def _difference(some: Assignment, less: Assignment) -> Assignment:
 def _remove(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
     turn.deadlines.cancel(_session(group, member_id))
     group.taken.pop(member_id, None)
-    group.is_uncovered |= bool(group.targets.get(member_id))
+    target = group.targets.get(member_id)
+    if target:
+        group.freed = (*group.freed, target)
     group.decide(ShareCurrentStored(group.group_id, member_id, None), turn)
     group.decide(ShareTargetStored(group.group_id, member_id, None), turn)
     group.decide(ShareMemberStored(group.group_id, member_id, None), turn)
