@@ -13,6 +13,7 @@ import pytest
 
 from leaselog.broker import connection as connection_module
 from leaselog.broker import dispatch
+from leaselog.broker import server as server_module
 from leaselog.broker.api import Api
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.connection import MAX_PENDING_ANSWERS, Connection
@@ -112,6 +113,7 @@ class Scene:
             admit=lambda c: 1,
             dismiss=lambda c: None,
             untold_refusals=lambda host: 0,
+            leave_behind=lambda c: None,
         )
         self._connect()
 
@@ -516,6 +518,49 @@ def test_pipelined_requests_beyond_a_turns_budget_are_started_in_later_turns(
         assert s.transport.correlation_ids() == [1, 2, 3, 4, 5, 6]
         await turns(2)
         assert s.transport.correlation_ids() == list(range(1, 11))
+
+    run(story)
+
+
+def test_a_crowd_with_much_to_do_does_not_keep_a_newcomer_waiting(scene: Callable[..., Scene]) -> None:
+    async def story() -> None:
+        def slow(request: object, context: object) -> HeartbeatResponse:
+            first.worked_s += 0.4 * BUDGET_S
+            return HeartbeatResponse()
+
+        first = scene(slow)
+        crowd = [first, *(first.another() for _ in range(19))]
+        for s in crowd:
+            s.connection._turns = first.connection._turns
+            s.ask(*range(20))
+        await turns(30)
+        newcomer = first.another()
+        newcomer.ask(1)
+        await turns(2)
+        assert newcomer.transport.correlation_ids() == [1]
+        answered = [len(s.transport.correlation_ids()) for s in crowd]
+        assert max(answered) - min(answered) <= 6, "and each of the crowd has its turns"
+        await turns(200)
+        assert {len(s.transport.correlation_ids()) for s in crowd} == {20}
+
+    run(story)
+
+
+def test_of_clients_that_have_gone_the_oldest_requests_are_forgotten_at_the_bound(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "MAX_LEFT_BEHIND", 2)
+    server = a_server()
+    s = scene(Later(), exclusive=True)
+    s.server.leave_behind = server.leave_behind
+
+    async def story() -> None:
+        gone = [s.another() for _ in range(3)]
+        for one in gone:
+            one.ask(1, 2, 3)
+            one.connection.connection_lost(None)
+        held = [one.connection._frames.held_bytes for one in gone]
+        assert held == [0, 2 * FRAME_BYTES, 2 * FRAME_BYTES]
 
     run(story)
 

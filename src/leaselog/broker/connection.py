@@ -124,6 +124,13 @@ class Connection(asyncio.BufferedProtocol):
         self._server.dismiss(self)
         self._server.requests_held.forget(self._read_or_not)
         self._start_queued()
+        if self._frames.held_bytes:
+            self._server.leave_behind(self)
+
+    def forget_requests(self) -> None:
+        """Starts nothing more of what came."""
+        self._frames.clear()
+        self._count_held()
 
     def _count_unsent(self, size_bytes: int) -> None:
         if size_bytes != self._unsent_bytes:
@@ -164,15 +171,19 @@ class Connection(asyncio.BufferedProtocol):
         if not self._answers:
             self.transport.close()
 
-    def _start_queued(self) -> None:
-        """Starts what has arrived, as far as the bounds and the turn's budget go, and reads on if there is room."""
+    def _start_queued(self, *, has_turn: bool = False) -> None:
+        """Starts what has arrived, as far as the bounds and the turn's budget go, and reads on if there is room.
+
+        Who has the turn that it was queued for starts one request whatever the budget.
+        """
         turns, frames = self._turns, self._frames
+        is_new = not has_turn
         try:
             while frames.held_bytes and not self._is_queued and not self._is_held():
                 now_s = turns.begin()
-                if turns.is_spent(now_s):
+                if not has_turn and turns.is_spent(now_s):
                     self._is_queued = True
-                    turns.queue(self._have_a_turn)
+                    turns.queue(self._have_a_turn, is_new=is_new)
                     break
                 frame = frames.take()
                 if frame is None:
@@ -180,6 +191,7 @@ class Connection(asyncio.BufferedProtocol):
                         frames.clear()  # the rest of it will not come
                     break
                 turns.end(self._start(frame, now_s), now_s)
+                is_new = has_turn = False
         except DecodeError as bad:
             self._refuse(str(bad))
         if self._counted_bytes or frames.held_bytes + self._started_bytes > PETTY_BYTES:
@@ -212,7 +224,7 @@ class Connection(asyncio.BufferedProtocol):
 
     def _have_a_turn(self) -> None:
         self._is_queued = False
-        self._start_queued()
+        self._start_queued(has_turn=True)
 
     def _is_held(self) -> bool:
         if self._exclusive or self._draining or self._is_refused:

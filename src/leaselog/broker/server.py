@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import socket
-from collections import Counter
+from collections import Counter, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,8 @@ SHORTEST_SWEEP_S = 0.1
 #: a client that is refused tries again at once, and so do its neighbours: one line for a host in so long
 REFUSAL_PAUSE_S = 10.0
 MAX_REFUSED_HOSTS = 1024
+#: clients that have gone and have requests that were not started yet
+MAX_LEFT_BEHIND = 256
 #: for so long nobody may hold what others wait for and not move
 STANDSTILL_S = 5.0
 
@@ -59,6 +61,8 @@ class Server:
         self.requests_held = HeldBytes(_no_less_than_one_request(config))
         #: what connections whose clients do not keep up have yet to send
         self.answers_held = HeldBytes(config.queued_max_response_bytes)
+        #: who has gone and had requests to be started; oldest first
+        self._left_behind: deque[Connection] = deque()
 
     def __len__(self) -> int:
         return len(self._connections)
@@ -112,6 +116,12 @@ class Server:
             if not self._hosts[host]:
                 del self._hosts[host]
             self.broker.connection_closed(connection.client)
+
+    def leave_behind(self, lost: Connection) -> None:
+        """A client has gone, and what it asked before is still to be done. At the bound the oldest of these is not."""
+        self._left_behind.append(lost)
+        if len(self._left_behind) > MAX_LEFT_BEHIND:
+            self._left_behind.popleft().forget_requests()
 
     def untold_refusals(self, host: str) -> int | None:
         """How many refusals of the host went untold since the last line; None if this one is to go untold too."""
