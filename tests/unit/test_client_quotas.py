@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from leaselog.broker import client_quotas
-from leaselog.broker.byte_rate import MAX_THROTTLE_MS, ByteRate
 from leaselog.broker.client_quotas import ClientQuotas
+from leaselog.broker.rate import MAX_THROTTLE_MS, Rate
 from leaselog.coordination.cluster_records import QuotaEntity
 
 
-def rate(*records: tuple[float, int], samples: int = 11, sample_ms: int = 1000) -> ByteRate:
+def rate(*records: tuple[float, int], samples: int = 11, sample_ms: int = 1000) -> Rate:
     """Of these (time, bytes)."""
-    made = ByteRate(samples, sample_ms)
+    made = Rate(samples, sample_ms)
     for at_ms, size_bytes in records:
         made.record(size_bytes, at_ms)
     return made
@@ -59,7 +59,7 @@ def test_a_sustained_sender_who_pauses_as_told_keeps_to_the_limit() -> None:
 def test_many_records_make_few_samples() -> None:
     busy = rate(*((at_ms, 1) for at_ms in range(0, 60_000, 10)))
     assert len(busy._samples) <= 12
-    assert busy._total_bytes == sum(size for _, size in busy._samples)
+    assert busy._total == sum(size for _, size in busy._samples)
 
 
 def test_a_pause_fits_into_an_answer() -> None:
@@ -79,12 +79,13 @@ def quotas(limits: dict[QuotaEntity, dict[str, float]]) -> ClientQuotas:
 
 
 def test_nobody_is_limited_until_there_is_a_limit_to_enforce() -> None:
-    unlimited = quotas({ANONYMOUS: {"request_percentage": 1.0}})
+    unlimited = quotas({ANONYMOUS: {"controller_mutation_rate": 1.0}})
     assert (unlimited.limits_produce, unlimited.limits_fetch) == (False, False)
     unlimited.changed({ANONYMOUS: {"producer_byte_rate": 1.0}})
     assert (unlimited.limits_produce, unlimited.limits_fetch) == (True, False)
     unlimited.changed({})
     assert unlimited.limits_produce is False
+    assert (unlimited.limits_requests, unlimited.limits_connections) == (False, False)
 
 
 def test_each_client_has_the_default_limit_for_itself() -> None:
@@ -146,3 +147,30 @@ def test_the_client_unused_for_longest_is_forgotten_at_the_bound(monkeypatch: py
         each.produced(client, 1000, 0)
     assert each.produced("a", 0, 0) == 10_000
     assert each.produced("b", 1000, 0) == 0
+
+
+def test_time_used_is_limited_in_percent_and_a_pause_for_it_is_a_sample_at_most() -> None:
+    worker = quotas({ALL_CLIENTS: {"request_percentage": 50.0}})
+    assert worker.limits_requests
+    assert worker.worked_for("a", 5.0, 0) == 0, "half of ten seconds"
+    assert worker.worked_for("a", 0.1, 0) == 200
+    assert worker.worked_for("a", 60.0, 0) == 1000
+    assert worker.worked_for("b", 0.1, 0) == 0
+
+
+def test_connections_are_limited_by_address_and_one_that_is_refused_does_not_count() -> None:
+    doors = quotas(
+        {
+            (("ip", None),): {"connection_creation_rate": 2.0},
+            (("ip", "10.0.0.1"),): {"connection_creation_rate": 4.0},
+        }
+    )
+    assert doors.limits_connections
+    assert [doors.connecting("10.0.0.2", 0) for _ in range(22)] == [0] * 20 + [500] * 2
+    assert [doors.connecting("10.0.0.1", 0) for _ in range(41)] == [0] * 40 + [250]
+    assert doors.connecting("10.0.0.2", 11_000) == 0
+
+
+def test_without_a_default_other_addresses_may_connect_as_they_like() -> None:
+    doors = quotas({(("ip", "10.0.0.1"),): {"connection_creation_rate": 1.0}})
+    assert [doors.connecting("10.0.0.2", 0) for _ in range(100)] == [0] * 100

@@ -16,14 +16,17 @@ GROUP = Resource(ResourceType.GROUP, "g")
 BROKER = Resource(ResourceType.BROKER, "0")
 ALL_BROKERS = Resource(ResourceType.BROKER, "")
 _FIXED = "INVALID_REQUEST: Cannot update these configs dynamically"
-#: Kafka would apply these; here they are read at start or mean nothing, and are not said to be done
+#: Kafka would apply these; here they are read at start or mean nothing, and are not said to be done. Names of hosts are
+#: not looked up.
 UNLIKE_KAFKA = {
     "BROKER: SET:listeners=PLAINTEXT://:1": f"{_FIXED}: [listeners]",
     "BROKER:0 SET:ssl.keystore.password=x": f"{_FIXED}: [ssl.keystore.password]",
     "BROKER:0 SET:listener.name.internal.ssl.keystore.password=x": (
         f"{_FIXED}: [listener.name.internal.ssl.keystore.password]"
     ),
-    "BROKER:0 SET:max.connections.per.ip.overrides=hostName1:100": f"{_FIXED}: [max.connections.per.ip.overrides]",
+    "BROKER:0 SET:max.connections.per.ip.overrides=hostName1:100": (
+        "INVALID_REQUEST: max.connections.per.ip.overrides: 'hostName1:100', expected ADDRESS:COUNT"
+    ),
 }
 
 

@@ -15,6 +15,7 @@ from leaselog.broker import connection as connection_module
 from leaselog.broker import dispatch
 from leaselog.broker import server as server_module
 from leaselog.broker.api import Api
+from leaselog.broker.client_quotas import ClientQuotas
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.connection import MAX_PENDING_ANSWERS, Connection
 from leaselog.broker.held_bytes import PETTY_BYTES, HeldBytes
@@ -108,6 +109,7 @@ class Scene:
             max_frame_bytes=10 * LARGE_BYTES,
             metrics=Metrics(),
             now=lambda: self.now,
+            quotas=ClientQuotas(samples=11, sample_ms=1000),
             requests_held=HeldBytes(10**6),
             answers_held=HeldBytes(10**6),
             admit=lambda c: 1,
@@ -127,6 +129,15 @@ class Scene:
         made = copy(self)
         made._connect()
         return made
+
+    def throttle_ms(self) -> list[int]:
+        """Of the answers so far, which are of version 1."""
+        found, data = [], bytes(self.transport.sent)
+        while data:
+            size = int.from_bytes(data[:4], "big")
+            found.append(codec.decode(HeartbeatResponse, 1, data[8 : 4 + size]).throttle_time_ms)
+            data = data[4 + size :]
+        return found
 
     def receive(self, data: bytes) -> None:
         self.connection.get_buffer(-1)[: len(data)] = data
@@ -277,6 +288,8 @@ def a_server(**settings: str) -> Server:
         metrics=Metrics(),
         turns=Turns(lambda: 0.0),
         config=BrokerConfig.from_originals(originals),
+        quotas=ClientQuotas(samples=11, sample_ms=1000),
+        monotonic_ms=lambda: 0.0,
         machine=SimpleNamespace(has_room_for=lambda sock: True),
     )
     return Server(broker)
@@ -783,5 +796,61 @@ def test_a_pause_begins_before_the_answer_that_tells_of_it(scene: Callable[..., 
         assert s.transport.correlation_ids() == [1]
         s.connection.connection_lost(None)
         assert len(later.asked) == 2, "asked before the client hung up"
+
+    run(story)
+
+
+def test_a_client_is_to_pause_for_the_time_its_requests_took(scene: Callable[..., Scene]) -> None:
+    """At once or later, and what others worked meanwhile is not its."""
+
+    async def story() -> None:
+        def slow(request: object, context: object) -> HeartbeatResponse:
+            s.worked_s += 0.5
+            return HeartbeatResponse()
+
+        s = scene(slow)
+        s.server.quotas.changed({(("client-id", None),): {"request_percentage": 5.0}})
+        s.ask(1, version=1)
+        assert s.throttle_ms() == [0], "half a second is what five percent of ten are"
+        s.worked_s += 1.0
+        s.ask(2, 3, version=1)
+        assert s.throttle_ms() == [0, 1000], "a sample at most, and nothing is started before its time"
+
+        async def later(request: object, context: object) -> HeartbeatResponse:
+            t.worked_s += 0.4
+            await others
+            t.worked_s += 0.4
+            return HeartbeatResponse()
+
+        t = scene(later, exclusive=True)
+        t.server.quotas.changed({(("user", "ANONYMOUS"),): {"request_percentage": 7.9}})
+        others = asyncio.get_running_loop().create_future()
+        t.ask(1, version=1)
+        await turns()
+        t.worked_s += 10.0
+        others.set_result(None)
+        await turns()
+        assert t.throttle_ms() == [127], "0.8 s are 80 percent: 127 ms too many for ten seconds of 7.9"
+
+    run(story)
+
+
+def test_who_connects_too_often_is_not_read_and_closed_when_the_pause_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def story() -> None:
+        closings: list[tuple[float, Callable[[], None]]] = []
+        monkeypatch.setattr(
+            asyncio.get_running_loop(), "call_later", lambda delay, work: closings.append((delay, work))
+        )
+        server = a_server()
+        server.quotas.changed({(("ip", None),): {"connection_creation_rate": 1.0}})
+        made = [connected(server)[1] for _ in range(11)]
+        assert [transport.is_reading for transport in made] == [True] * 10 + [False]
+        assert not made[-1].is_aborted
+        ((delay_s, close),) = closings
+        assert delay_s == 1.0
+        close()
+        assert made[-1].is_aborted
 
     run(story)

@@ -20,13 +20,15 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable
+from copy import copy
 from types import CoroutineType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from leaselog.broker.api import Client
 from leaselog.broker.dispatch import Call, Place, Unanswerable, receive
 from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.turns import Measured
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.primitives import Buffer
@@ -56,6 +58,7 @@ class Connection(asyncio.BufferedProtocol):
         self._answers: deque[Place] = deque()
         self._exclusive = False
         self._turns = server.turns
+        self._quotas = server.quotas
         #: has had its turn, and goes on when the others had theirs
         self._is_queued = False
         #: requests that may be given up when the client goes
@@ -181,7 +184,7 @@ class Connection(asyncio.BufferedProtocol):
         try:
             while frames.held_bytes and not self._is_queued and not self._is_held():
                 now_s = turns.begin()
-                if not has_turn and turns.is_spent(now_s):
+                if not has_turn and now_s >= turns.spent_s:
                     self._is_queued = True
                     turns.queue(self._have_a_turn, is_new=is_new)
                     break
@@ -196,7 +199,14 @@ class Connection(asyncio.BufferedProtocol):
             self._refuse(str(bad))
         if self._counted_bytes or frames.held_bytes + self._started_bytes > PETTY_BYTES:
             self._count_held()
-        self._read_or_not()
+        if (
+            frames.held_bytes
+            or not self._reading
+            or self._write_paused
+            or self._throttle is not None
+            or self._draining
+        ):
+            self._read_or_not()
 
     def _read_or_not(self) -> None:
         if self._is_lost:
@@ -265,9 +275,10 @@ class Connection(asyncio.BufferedProtocol):
     def _await(self, call: Call, reply: Awaitable[Message | None]) -> None:
         """Lets the answer come later."""
         if call.context.throttle_ms:
-            self._pause(call.context.throttle_ms)
+            self.pause(call.context.throttle_ms)
+        steps: Measured[Message | None] | None = None
         if isinstance(reply, CoroutineType):
-            reply = self._turns.measured(call.api.name, reply)
+            reply = steps = self._turns.measured(call.api.name, reply)
         task = asyncio.ensure_future(reply)
         self._started_bytes += call.size_bytes
         if call.api.exclusive:
@@ -284,7 +295,7 @@ class Connection(asyncio.BufferedProtocol):
                 self._start_queued()
                 return
             try:
-                self._answer(call, finished.result())
+                self._answer(call, finished.result(), started_s + (0.0 if steps is None else steps.seconds))
             except Unanswerable as wrong:
                 self._refuse(str(wrong))
             except Exception:  # noqa: BLE001 - the same supervisor, a turn of the loop later
@@ -293,15 +304,33 @@ class Connection(asyncio.BufferedProtocol):
                 self._start_queued()
 
         task.add_done_callback(done)
+        started_s = self._turns.clock() - call.started_s
 
-    def _answer(self, call: Call, response: Message | None) -> None:
+    def _answer(self, call: Call, response: Message | None, worked_s: float | None = None) -> None:
+        """``worked_s`` is how long the loop had to do with it, if it was not all the time since its start."""
+        if self._quotas.limits_requests:
+            response = self._charge(call, response, worked_s)
         if call.context.throttle_ms:
-            self._pause(call.context.throttle_ms)
+            self.pause(call.context.throttle_ms)
         chunks = [] if response is None else call.encode(response)
         self._metrics.request_answered(call, response, self._turns.clock() - call.started_s)
         self._finish(call, chunks)
 
-    def _pause(self, throttle_ms: int) -> None:
+    def _charge(self, call: Call, response: Message | None, worked_s: float | None) -> Message | None:
+        """Counts the time that the request took. The answer, which says so if its client is to pause for it."""
+        if worked_s is None:
+            worked_s = self._turns.clock() - call.started_s
+        pause_ms = self._quotas.worked_for(call.context.client_id, worked_s, 1000 * self._server.now())
+        if pause_ms <= call.context.throttle_ms:
+            return response
+        call.context.throttle_ms = pause_ms
+        if not hasattr(response, "throttle_time_ms"):
+            return response
+        told: Any = copy(response)  # some are the same for all who ask
+        told.throttle_time_ms = pause_ms
+        return cast(Message, told)
+
+    def pause(self, throttle_ms: int) -> None:
         """Starts and reads nothing for so long; what has started is answered. An earlier pause may end later."""
         if self._is_lost:
             return
@@ -311,6 +340,7 @@ class Connection(asyncio.BufferedProtocol):
             end_s = max(end_s, self._throttle.when())
             self._throttle.cancel()
         self._throttle = loop.call_at(end_s, self._go_on)
+        self._read_or_not()
 
     def _go_on(self) -> None:
         self._throttle = None

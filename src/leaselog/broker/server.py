@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leaselog.broker.connection import Connection
+from leaselog.broker.connection_bounds import ConnectionBounds
 from leaselog.broker.held_bytes import HeldBytes
 from leaselog.broker.structured_log import StructuredLog
 
@@ -50,6 +51,8 @@ class Server:
             (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
         )
         self._idle_s = config.connections_max_idle_ms / 1000
+        self.quotas = broker.quotas
+        self._bounds = ConnectionBounds(lambda: broker.config, broker.quotas, broker.monotonic_ms)
         self._connections: dict[Connection, None] = {}
         self._hosts: Counter[str] = Counter()
         self._ids = itertools.count(1)
@@ -90,21 +93,26 @@ class Server:
         self._nobody_left.clear()
         self._hosts[host] += 1
         self.metrics.connection_accepted()
-        now = self.broker.config  # both bounds may change while the broker runs
-        if len(self._connections) > now.max_connections or self._hosts[host] > now.max_connections_per_ip:
-            self._refuse(connection, host, "too many connections, closing the newest")
+        verdict = self._bounds.judge(host, len(self._connections), self._hosts[host])
+        if verdict.pause_ms:
+            connection.pause(verdict.pause_ms)
+        if verdict.refusal:
+            self._refuse(connection, host, verdict.refusal, after_ms=verdict.pause_ms)
         elif not self.broker.machine.has_room_for(sock):
             self._refuse(connection, host, "few descriptors are left, closing the newest connection")
         elif self._is_draining:
             connection.transport.abort()
         return next(self._ids)
 
-    def _refuse(self, connection: Connection, host: str, why: str) -> None:
+    def _refuse(self, connection: Connection, host: str, why: str, *, after_ms: int = 0) -> None:
         untold = self.untold_refusals(host)
         if untold is not None:
             log.warning(why, client=host, open=len(self._connections), untold_before=untold)
         self.metrics.connection_refused()
-        connection.transport.abort()
+        if after_ms:
+            asyncio.get_running_loop().call_later(after_ms / 1000, connection.transport.abort)
+        else:
+            connection.transport.abort()
 
     def dismiss(self, connection: Connection) -> None:
         if connection in self._connections:

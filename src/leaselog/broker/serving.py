@@ -24,7 +24,6 @@ _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.")
 _PROTECTS = re.compile(
     r"(ssl|sasl|security|delegation\.token)\..*|connections\.max\.reauth\.ms|principal\.builder\.class"
     r"|super\.users|allow\.everyone\.if\.no\.acl\.found"
-    r"|max\.connection\.creation\.rate|max\.connections\.per\.ip\.overrides"
 )
 
 
@@ -176,8 +175,8 @@ def _warnings(config: BrokerConfig) -> Iterator[str]:
     bare = [key for key in config.originals if _PROTECTS.fullmatch(_LISTENER_PREFIX.sub("", key, count=1))]
     if bare:
         yield (
-            "these settings protect nothing: leaselog has no TLS, SASL or authorization yet, and bounds connections "
-            f"with max.connections and max.connections.per.ip only: {', '.join(sorted(bare))}"
+            "these settings protect nothing: leaselog has no TLS, SASL or authorization yet: "
+            f"{', '.join(sorted(bare))}"
         )
     if config.default_replication_factor > 1:
         yield (

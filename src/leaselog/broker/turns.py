@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from leaselog.broker.plain_histogram import PlainHistogram
 from leaselog.broker.structured_log import StructuredLog
 
-__all__ = ["BUDGET_S", "WARN_S", "Turns"]
+__all__ = ["BUDGET_S", "WARN_S", "Measured", "Turns"]
 
 T = TypeVar("T")
 
@@ -50,8 +50,8 @@ class Turns:
         self.long: dict[str, PlainHistogram] = {}
         #: the longest piece of each kind that ever was over the budget, in seconds
         self.longest: dict[str, float] = {}
-        #: when the turn is spent
-        self._spent_s = -math.inf
+        #: when the turn is spent; to be compared with what `begin` gave
+        self.spent_s = -math.inf
         #: when the last piece was over
         self._ended_s = -math.inf
         #: who had no turn yet; first come, first served
@@ -64,9 +64,9 @@ class Turns:
 
     # -- the budget -----------------------------------------------------------------------------------------
 
-    def is_spent(self, now_s: float | None = None) -> bool:
+    def is_spent(self) -> bool:
         """Whether work that can go on later should step back now."""
-        return (self.clock() if now_s is None else now_s) >= self._spent_s
+        return self.clock() >= self.spent_s
 
     def queue(self, work: Callable[[], object], *, is_new: bool = False) -> None:
         """Calls ``work`` in a later turn, after everybody who is queued already and as new as this."""
@@ -82,7 +82,7 @@ class Turns:
         self._queue.append((lambda: _settle(turn), False))
         self._schedule()
         await turn
-        self._spent_s = self.clock() + BUDGET_S
+        self.spent_s = self.clock() + BUDGET_S
 
     def start(self, steps: Generator[object, None, T]) -> T | Awaitable[T]:
         """Takes steps until the turn is spent: what the generator returns, or who takes the rest of them."""
@@ -117,12 +117,12 @@ class Turns:
         end_s = now_s + BUDGET_S
         try:
             for _ in range(len(self._new)):
-                self._spent_s = now_s + NEWCOMERS_S
+                self.spent_s = now_s + NEWCOMERS_S
                 self._new.popleft()()
                 now_s = self.clock()
                 if now_s >= end_s:
                     break
-            self._spent_s = max(end_s, now_s + NEWCOMERS_S)
+            self.spent_s = max(end_s, now_s + NEWCOMERS_S)
             for _ in range(len(self._queue)):
                 work, goes_on_here = self._queue.popleft()
                 work()
@@ -140,18 +140,20 @@ class Turns:
         """A piece of work begins: when, for `end`."""
         now_s = self.clock()
         if now_s - self._ended_s > GAP_S and not self._is_scheduled:
-            self._spent_s = now_s + BUDGET_S
+            self.spent_s = now_s + BUDGET_S
         return now_s
 
-    def end(self, work: str, began_s: float) -> None:
-        """The piece is over. ``work`` says what it was: the name of an API, or of the function."""
+    def end(self, work: str, began_s: float) -> float:
+        """The piece is over: how long it took. ``work`` is the name of an API, or of the function."""
         now_s = self._ended_s = self.clock()
-        if now_s - began_s > BUDGET_S:
-            self._note(work, now_s - began_s)
+        took_s = now_s - began_s
+        if took_s > BUDGET_S:
+            self._note(work, took_s)
+        return took_s
 
-    def measured(self, work: str, coroutine: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+    def measured(self, work: str, coroutine: Coroutine[Any, Any, T]) -> Measured[T]:
         """The same coroutine; each of its steps is a piece of ``work``."""
-        return _Measured(self, work, coroutine)
+        return Measured(self, work, coroutine)
 
     def _note(self, work: str, seconds: float) -> None:
         if work not in self.long:
@@ -177,29 +179,31 @@ def _settle(turn: asyncio.Future[None]) -> None:
         turn.set_result(None)
 
 
-class _Measured(Coroutine[Any, Any, T]):
+class Measured(Coroutine[Any, Any, T]):
     """A coroutine whose every step is told to `Turns`."""
 
-    __slots__ = ("_coroutine", "_turns", "_work")
+    __slots__ = ("_coroutine", "_turns", "_work", "seconds")
 
     def __init__(self, turns: Turns, work: str, coroutine: Coroutine[Any, Any, T]) -> None:
         self._turns = turns
         self._work = work
         self._coroutine = coroutine
+        #: that its steps took so far
+        self.seconds = 0.0
 
     def send(self, value: Any) -> Any:
         began_s = self._turns.begin()
         try:
             return self._coroutine.send(value)
         finally:
-            self._turns.end(self._work, began_s)
+            self.seconds += self._turns.end(self._work, began_s)
 
     def throw(self, *thrown: Any) -> Any:
         began_s = self._turns.begin()
         try:
             return self._coroutine.throw(*thrown)
         finally:
-            self._turns.end(self._work, began_s)
+            self.seconds += self._turns.end(self._work, began_s)
 
     def close(self) -> None:
         self._coroutine.close()

@@ -18,11 +18,13 @@ from leaselog.model import ErrorCode, Refused
 
 __all__ = [
     "CLIENT_ID",
+    "CONNECTION_CREATION_RATE",
     "CONSUMER_BYTE_RATE",
     "ENFORCED",
     "IP",
     "MAX_QUOTA_ENTITIES",
     "PRODUCER_BYTE_RATE",
+    "REQUEST_PERCENTAGE",
     "QuotaAlteration",
     "QuotaHolder",
     "Quotas",
@@ -34,8 +36,10 @@ __all__ = [
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
+REQUEST_PERCENTAGE = "request_percentage"
+CONNECTION_CREATION_RATE = "connection_creation_rate"
 #: the keys that limit anything here; the others are kept for the tools to show
-ENFORCED = frozenset({PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE})
+ENFORCED = frozenset({PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE, CONNECTION_CREATION_RATE})
 #: entities with limits at once; one more is refused. Kafka has no bound.
 MAX_QUOTA_ENTITIES = 10_000
 
@@ -44,10 +48,10 @@ _LONG, _INT = 2**63 - 1, 2**31 - 1
 _CLIENT_KEYS: Mapping[str, int | None] = {
     PRODUCER_BYTE_RATE: _LONG,
     CONSUMER_BYTE_RATE: _LONG,
-    "request_percentage": None,
+    REQUEST_PERCENTAGE: None,
     "controller_mutation_rate": None,
 }
-_IP_KEYS: Mapping[str, int | None] = {"connection_creation_rate": _INT}
+_IP_KEYS: Mapping[str, int | None] = {CONNECTION_CREATION_RATE: _INT}
 _TYPE_NAMES = {_LONG: "a LONG", _INT: "an INT"}
 #: Kafka's notion of a whole number
 _WHOLE_WITHIN = 1e-6

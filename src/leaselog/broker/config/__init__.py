@@ -8,6 +8,7 @@ from leaselog.broker.config.broker_config import BrokerConfig
 from leaselog.broker.config.configuration import Configuration
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.group_config import GroupConfig
+from leaselog.broker.config.ip_overrides import connections_by_address
 from leaselog.broker.config.properties import parse_properties
 from leaselog.broker.config.resources import (
     Alteration,
@@ -31,5 +32,6 @@ __all__ = [
     "Resource",
     "Synonym",
     "TopicConfig",
+    "connections_by_address",
     "parse_properties",
 ]

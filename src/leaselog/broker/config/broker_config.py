@@ -64,6 +64,12 @@ class BrokerConfig(View):
     # Connections and requests.
     max_connections = Int("Connections at once; one more is closed.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
+    max_connections_per_ip_overrides = Text(
+        "Other bounds for some addresses, as ADDRESS:COUNT,ADDRESS:COUNT; names are not looked up."
+    )
+    max_connection_creation_rate = Int(
+        "New connections a second; one that comes too early waits up to a second, or is closed."
+    )
     connections_max_idle_ms = Int("An idle connection is closed after this long; negative: never.")
     queued_max_request_bytes = Int(
         "Bytes of requests that are arriving or under way, over all connections, before only little ones are read; "
@@ -73,7 +79,7 @@ class BrokerConfig(View):
         "Bytes of answers that slow clients have yet to take, over all connections, before a fetch brings little or "
         "nothing; less than 0 sets no bound."
     )
-    quota_window_num = Int("The samples that a client's byte rate is measured over.")
+    quota_window_num = Int("The samples that a client's rates are measured over.")
     quota_window_size_seconds = Int("The length of such a sample.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
     socket_listen_backlog_size = Int(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from leaselog.broker.config.errors import ConfigError
+from leaselog.broker.config.ip_overrides import connections_by_address
 from leaselog.broker.config.synonyms import broker_synonyms, first_synonym
 from leaselog.broker.config.values import Value
 
@@ -50,6 +51,7 @@ def check_broker(values: Mapping[str, Value]) -> None:
             )
     _check_times(values)
     _check_lists(values)
+    connections_by_address(str(values["max.connections.per.ip.overrides"]))
 
 
 def _ordered_pairs() -> Iterator[tuple[str, str]]:

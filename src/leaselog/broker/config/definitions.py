@@ -113,7 +113,7 @@ _DEFAULTED = {
 #: that somebody is kept out, would rely on it. Tuning keys without effect stay as they are: nobody is misled.
 _FIXED = re.compile(
     r"listeners|listener\.security\.protocol\.map|principal\.builder\.class|(ssl|sasl)\..*|cordoned\.log\.dirs"
-    r"|max\.connection\.creation\.rate|max\.connections\.per\.ip\.overrides|config\.providers|metric\.reporters"
+    r"|config\.providers|metric\.reporters"
 )
 
 

@@ -36,7 +36,7 @@ _REASONS = (
     ),
     (
         r"quota\..*|.*\.quota\..*|client\.quota\..*|controller\.quota\..*|.*\.throttled\..*",
-        "of the quotas, only the byte rates of clients are enforced",
+        "there is nothing yet that this quota would limit",
     ),
     (r".*purgatory\.purge\..*", "waiting requests are counted and bounded another way"),
     (
