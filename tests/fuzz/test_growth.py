@@ -28,8 +28,10 @@ from leaselog.wire.compression import Codec, compress, decompress
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.frames import skip_tagged_fields
+from leaselog.wire.messages.api_versions import ApiVersionsRequest
 from leaselog.wire.messages.metadata import MetadataRequest
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
+from leaselog.wire.primitives import MAX_TAGGED_FIELDS
 from leaselog.wire.record_batch import check_crc, iterate_headers, read_header, rewrite_header
 from leaselog.wire.records import Record, build_batch, read_records
 
@@ -97,7 +99,8 @@ def tiny_structs(size: int) -> None:
 
 
 def tagged_fields(size: int) -> None:
-    skip_tagged_fields(_uvarint(size) + b"\x7f\x00" * size, 0)
+    for _ in range(size // MAX_TAGGED_FIELDS):
+        skip_tagged_fields(_uvarint(MAX_TAGGED_FIELDS) + b"\x7f\x00" * MAX_TAGGED_FIELDS, 0)
 
 
 def frames_of_nothing(size: int) -> None:
@@ -282,11 +285,17 @@ def test_a_bomb_takes_little_more_than_its_limit_and_is_refused(bomb: str) -> No
     assert int(child.stdout) <= MOST_MB
 
 
+#: a million tagged fields with nothing in them
+_TAGS = _uvarint(1_000_000) + bytes(2_000_000)
+
+
 @pytest.mark.parametrize(
     "claim",
     [
         lambda: decode(MetadataRequest, 12, b"\xff\xff\xff\xff\x0f" + bytes(40)),
         lambda: decode(MetadataRequest, 8, b"\x7f\xff\xff\xff" + bytes(40)),
+        lambda: skip_tagged_fields(_TAGS, 0),
+        lambda: decode(ApiVersionsRequest, 3, b"\x01\x01" + _TAGS),
         lambda: list(iterate_headers(bytes(8) + b"\x7f\xff\xff\xff" + bytes(4) + b"\x02" + bytes(60))),
         lambda: read_header(build_batch([Record(None, b"")])[:20]),
     ],

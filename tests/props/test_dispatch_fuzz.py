@@ -150,7 +150,7 @@ long = settings(quick, max_examples=20_000)
 @given(frame=st.one_of(noise(), damaged()))
 def test_a_frame_is_a_call_an_answer_or_unanswerable(box: tuple[asyncio.Runner, Box], frame: bytes) -> None:
     with suppress(Unanswerable):
-        receive(bytearray(frame), box[1].broker, Client(1, "10.0.0.1", 5555))
+        receive(bytearray(frame), box[1].broker, Client(1, "10.0.0.1", 5555), 0.0)
 
 
 @quick

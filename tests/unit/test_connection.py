@@ -102,9 +102,10 @@ class Scene:
         self.now = 0.0
         #: what the broker's work has taken so far
         self.worked_s = 0.0
+        turns = Turns(lambda: self.worked_s)
         self.server: Any = SimpleNamespace(
-            broker=None,
-            turns=Turns(lambda: self.worked_s),
+            broker=SimpleNamespace(turns=turns),
+            turns=turns,
             receive_buffer=memoryview(bytearray(2 * LARGE_BYTES)),
             max_frame_bytes=10 * LARGE_BYTES,
             metrics=Metrics(),

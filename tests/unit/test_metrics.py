@@ -48,7 +48,7 @@ def value(told: CollectorRegistry, name: str, **labels: str) -> float | None:
 def test_durations_land_in_every_bucket_that_holds_them() -> None:
     metrics = Metrics()
     for seconds in (0.0001, 0.0002, 3.0, 99.0):
-        metrics.request_answered(call(), None, seconds)
+        metrics.request_answered(call(), seconds)
     told = counts(metrics)
     name = "leaselog_request_seconds"
     assert value(told, f"{name}_bucket", api="Heartbeat", le="0.0001") == 1
@@ -62,9 +62,9 @@ def test_durations_land_in_every_bucket_that_holds_them() -> None:
 
 def test_error_codes_are_counted_at_every_depth_of_an_answer() -> None:
     metrics = Metrics()
-    metrics.request_answered(call(), HeartbeatResponse(error_code=27), 0.0)
+    metrics.count_errors(call().api, HeartbeatResponse(error_code=27))
     deep = DeleteTopicsResponse(responses=[DeletableTopicResult(error_code=3)] * 2)
-    metrics.request_answered(call(), deep, 0.0)
+    metrics.count_errors(call().api, deep)
     told, errors = counts(metrics), "leaselog_request_errors_total"
     assert value(told, errors, api="Heartbeat", error="REBALANCE_IN_PROGRESS") == 1
     assert value(told, errors, api="Heartbeat", error="UNKNOWN_TOPIC_OR_PARTITION") == 2
@@ -103,7 +103,7 @@ def test_what_has_no_labels_is_told_from_the_start_and_what_has_them_once_there_
 
 def test_an_error_without_a_name_is_told_by_its_number() -> None:
     metrics = Metrics()
-    metrics.request_answered(call(), HeartbeatResponse(error_code=31_999), 0.0)
+    metrics.count_errors(call().api, HeartbeatResponse(error_code=31_999))
     assert value(counts(metrics), "leaselog_request_errors_total", api="Heartbeat", error="31999") == 1
 
 

@@ -5,10 +5,13 @@ A handler module registers itself with one line:
     @serves(MetadataRequest, versions=(0, 13), kips="…")
     async def metadata(request: MetadataRequest, context: RequestContext) -> MetadataResponse: ...
 
+A handler that is a generator yields after each piece of work; it answers at once if that takes no longer than a turn of
+the loop, and otherwise lets others have theirs. An ``async def`` handler asks `Turns` itself.
+
 A plain ``def`` handler may also return an awaitable: its synchronous part then runs in the connection's order and
 the next request of the connection starts before the answer is there. Produce does, so that pipelined produces
-share one sync. An ``async def`` handler, or one that says ``exclusive``, has its connection to itself until it
-answers, as with Apache Kafka.
+share one sync. An ``async def`` handler, a generator, or one that says ``exclusive``, has its connection to itself
+until it answers, as with Apache Kafka.
 Answers go out in the order of the requests, always. ``None`` is "no answer": a produce with acks=0.
 """
 
@@ -16,9 +19,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from dataclasses import dataclass
-from inspect import iscoroutinefunction
+from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from leaselog.wire.schema import Message, Versions
@@ -95,14 +98,15 @@ def serves(
     def register(handler: H) -> H:
         if request.API_KEY in _apis:
             raise ValueError(f"{request.NAME} has a handler already")
+        has_steps = isgeneratorfunction(handler)
         _apis[request.API_KEY] = Api(
             key=request.API_KEY,
             name=request.NAME.removesuffix("Request"),
             versions=Versions(*versions),
             request=request,
-            handler=handler,
+            handler=_in_steps(handler) if has_steps else handler,
             kips=kips,
-            exclusive=iscoroutinefunction(handler) if exclusive is None else exclusive,
+            exclusive=has_steps or iscoroutinefunction(handler) if exclusive is None else exclusive,
             advertised_from=versions[0] if advertised_from is None else advertised_from,
             counts_errors=counts_errors,
             only_reads=only_reads,
@@ -110,6 +114,13 @@ def serves(
         return handler
 
     return register
+
+
+def _in_steps(handler: Callable[[Any, RequestContext], Generator[object, None, Message]]) -> Handler:
+    def start(request: Any, context: RequestContext) -> Reply:
+        return context.broker.turns.start(handler(request, context))
+
+    return start
 
 
 def load_handlers() -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Generator
 from copy import copy
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +29,7 @@ from leaselog.broker.dispatch import Call, Place, Unanswerable, receive
 from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.turns import Measured
+from leaselog.wire.codec_steps import is_long
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.primitives import Buffer
@@ -62,7 +63,9 @@ class Connection(asyncio.BufferedProtocol):
         #: has had its turn, and goes on when the others had theirs
         self._is_queued = False
         #: requests that may be given up when the client goes
-        self._reads: dict[asyncio.Future[Message | None], None] = {}
+        self._reads: dict[asyncio.Future[Any], None] = {}
+        #: long answers that are being written
+        self._writing = 0
         self._is_lost = False
         self._is_refused = False
         self._write_paused = False
@@ -237,7 +240,7 @@ class Connection(asyncio.BufferedProtocol):
         self._start_queued(has_turn=True)
 
     def _is_held(self) -> bool:
-        if self._exclusive or self._draining or self._is_refused:
+        if self._exclusive or self._writing or self._draining or self._is_refused:
             return True
         return not self._is_lost and (
             self._write_paused
@@ -281,7 +284,7 @@ class Connection(asyncio.BufferedProtocol):
             reply = steps = self._turns.measured(call.api.name, reply)
         task = asyncio.ensure_future(reply)
         self._started_bytes += call.size_bytes
-        if call.api.exclusive:
+        if call.is_exclusive:
             self._exclusive = True
         if call.api.only_reads:
             self._reads[task] = None
@@ -289,7 +292,7 @@ class Connection(asyncio.BufferedProtocol):
         def done(finished: asyncio.Future[Message | None]) -> None:
             self._reads.pop(finished, None)
             self._started_bytes -= call.size_bytes
-            if call.api.exclusive:
+            if call.is_exclusive:
                 self._exclusive = False
             if finished.cancelled():
                 self._start_queued()
@@ -312,9 +315,40 @@ class Connection(asyncio.BufferedProtocol):
             response = self._charge(call, response, worked_s)
         if call.context.throttle_ms:
             self.pause(call.context.throttle_ms)
-        chunks = [] if response is None else call.encode(response)
-        self._metrics.request_answered(call, response, self._turns.clock() - call.started_s)
-        self._finish(call, chunks)
+        self._metrics.request_answered(call, self._turns.clock() - call.started_s)
+        if response is None:
+            self._finish(call, [])
+        elif is_long(response):
+            self._write_in_steps(call, response)
+        else:
+            self._metrics.count_errors(call.api, response)
+            self._finish(call, call.encode(response))
+
+    def _write_in_steps(self, call: Call, response: Message) -> None:
+        """Nothing else is started until a long answer is written: it has its connection to itself."""
+        written = self._turns.start(self._written(call, response))
+        if isinstance(written, list):
+            self._finish(call, written)
+            return
+        self._writing += 1
+        task = asyncio.ensure_future(self._turns.measured(call.api.name, written))
+        self._reads[task] = None
+
+        def done(finished: asyncio.Future[list[Buffer]]) -> None:
+            del self._reads[finished]
+            self._writing -= 1
+            if not finished.cancelled():
+                try:
+                    self._finish(call, finished.result())
+                except Exception:  # noqa: BLE001 - the same supervisor
+                    self._fail(api=call.api.name, version=call.context.version)
+            self._start_queued()
+
+        task.add_done_callback(done)
+
+    def _written(self, call: Call, response: Message) -> Generator[object, None, list[Buffer]]:
+        yield from self._metrics.count_errors_in_steps(call.api, response)
+        return (yield from call.encode_in_steps(response))
 
     def _charge(self, call: Call, response: Message | None, worked_s: float | None) -> Message | None:
         """Counts the time that the request took. The answer, which says so if its client is to pause for it."""

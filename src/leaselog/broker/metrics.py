@@ -9,7 +9,7 @@ Only the loop's thread counts and reads, so there are no locks. A round of syncs
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Api
@@ -41,6 +41,9 @@ REQUEST_SECONDS = (
     10,
 )
 
+#: as many entries as messages and their structs have classes
+_PLACES: dict[type[Message], tuple[tuple[str, bool, bool], ...]] = {}
+
 
 class Metrics:
     def __init__(self) -> None:
@@ -62,15 +65,22 @@ class Metrics:
     def request_started(self, api: str) -> None:
         self.requests[api] += 1
 
-    def request_answered(self, call: Call, response: Message | None, seconds: float) -> None:
-        """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""
+    def request_answered(self, call: Call, seconds: float) -> None:
         durations = self.durations.get(call.api.name)
         if durations is None:
             durations = self.durations[call.api.name] = PlainHistogram(REQUEST_SECONDS)
         durations.observe(seconds)
-        if response is not None and not call.api.counts_errors:
+
+    def count_errors(self, api: Api, response: Message) -> None:
+        """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""
+        for _ in self.count_errors_in_steps(api, response):
+            pass
+
+    def count_errors_in_steps(self, api: Api, response: Message) -> Iterator[None]:
+        if not api.counts_errors:
             for code in _error_codes(response):
-                self.error(call.api, code)
+                self.error(api, code)
+                yield
 
     def error(self, api: Api, code: int) -> None:
         if code:
@@ -101,11 +111,24 @@ class Metrics:
             by_topic.pop(topic, None)
 
 
-def _error_codes(message: Message) -> Iterable[int]:
-    for field in message.FIELDS:
-        value = getattr(message, field.name)
-        if field.name == "error_code":
+def _error_codes(message: Message) -> Iterator[int]:
+    for name, has_code, is_array in _places_of_codes(type(message)):
+        value = getattr(message, name)
+        if has_code:
             yield value
-        elif not isinstance(field.kind, str) and value:
-            for inner in value if field.array else (value,):
+        elif value:
+            for inner in value if is_array else (value,):
                 yield from _error_codes(inner)
+
+
+def _places_of_codes(kind: type[Message]) -> tuple[tuple[str, bool, bool], ...]:
+    """The fields of a struct that are error codes or have some inside; of each whether it is one, or an array."""
+    known = _PLACES.get(kind)
+    if known is None:
+        known = _PLACES[kind] = tuple(
+            (field.name, field.name == "error_code", field.array)
+            for field in kind.FIELDS
+            if field.name == "error_code"
+            or (not isinstance(field.kind, str) and _places_of_codes(field.kind))
+        )
+    return known

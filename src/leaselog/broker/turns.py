@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Generator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
 from typing import Any, TypeVar
 
 from leaselog.broker.plain_histogram import PlainHistogram
@@ -84,7 +84,7 @@ class Turns:
         await turn
         self.spent_s = self.clock() + BUDGET_S
 
-    def start(self, steps: Generator[object, None, T]) -> T | Awaitable[T]:
+    def start(self, steps: Generator[object, None, T]) -> T | Coroutine[Any, Any, T]:
         """Takes steps until the turn is spent: what the generator returns, or who takes the rest of them."""
         while True:
             try:
@@ -103,6 +103,13 @@ class Turns:
             except StopIteration as end:
                 told: T = end.value
                 return told
+            if self.is_spent():
+                await self.step_back()
+
+    async def each(self, items: Iterable[T]) -> AsyncIterator[T]:
+        """The items one after the other; between two of them others have their turn, if this one's is spent."""
+        for item in items:
+            yield item
             if self.is_spent():
                 await self.step_back()
 

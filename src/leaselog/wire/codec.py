@@ -22,6 +22,7 @@ from uuid import UUID
 from leaselog.wire.errors import BadLength, BadValue, DecodeError, EncodeError, Truncated
 from leaselog.wire.primitives import (
     LONGEST_TEXT_BYTES,
+    MAX_TAGGED_FIELDS,
     Buffer,
     encode_text_length,
     encode_uvarint,
@@ -323,7 +324,7 @@ class _DecoderSource(_Source):
             *self._read([*before, ("B", "t")], " "),
             " if t:",
             "  if t > 127: t, p = long_uvarint(b, p, t)",
-            "  if t > len(b) - p: raise BadLength(f'{t} tagged fields')",
+            f"  if t > {MAX_TAGGED_FIELDS}: raise BadLength(f'{{t}} tagged fields')",
             "  for _ in range(t):",
             "   tag, p = read_uvarint(b, p)",
             "   size, p = read_uvarint(b, p)",

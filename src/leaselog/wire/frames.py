@@ -10,7 +10,7 @@ import struct
 from typing import NamedTuple
 
 from leaselog.wire.errors import BadLength, BadValue, Truncated
-from leaselog.wire.primitives import Buffer, read_uvarint
+from leaselog.wire.primitives import MAX_TAGGED_FIELDS, Buffer, read_uvarint
 
 __all__ = ["API_VERSIONS", "RequestHeader", "read_request_header", "skip_tagged_fields"]
 
@@ -47,7 +47,9 @@ def skip_tagged_fields(buffer: Buffer, position: int) -> int:
     if position < len(buffer) and not buffer[position]:
         return position + 1  # as good as always
     count, position = read_uvarint(buffer, position)
-    for _ in range(min(count, len(buffer))):
+    if count > MAX_TAGGED_FIELDS:
+        raise BadLength(f"{count} tagged fields in the request header")
+    for _ in range(count):
         _, position = read_uvarint(buffer, position)
         size, position = read_uvarint(buffer, position)
         position += size

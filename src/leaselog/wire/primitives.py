@@ -8,6 +8,7 @@ from leaselog.wire.errors import BadLength, BadValue, Truncated
 
 __all__ = [
     "LONGEST_TEXT_BYTES",
+    "MAX_TAGGED_FIELDS",
     "UVARINTS",
     "Buffer",
     "encode_text_length",
@@ -20,6 +21,8 @@ Buffer: TypeAlias = bytes | bytearray | memoryview
 
 #: Kafka's classes neither write nor read a longer one
 LONGEST_TEXT_BYTES = 32_767
+#: of one struct. Nobody has defined more than ten for any; each that is not known costs the time to skip it.
+MAX_TAGGED_FIELDS = 1_000
 #: one-byte varints, ready made: most lengths on the wire are below 128
 UVARINTS = tuple(bytes((n,)) for n in range(128))
 

@@ -1,19 +1,25 @@
-"""The body of every request and response, and what a share consumer makes of an answer."""
+"""The body of every request and response, read and written at once and in steps, and what a share consumer makes of an
+answer."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Generator
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from fuzz.messages import as_read, protocol_messages
 from fuzz.targets.target import TOPIC_ID, Unwanted
 from leaselog.client.share.acknowledgements import Lease, SessionLife, TopicIdPartition
 from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
 from leaselog.client.share.deserializers import as_bytes
-from leaselog.wire.codec import decode, encode
+from leaselog.wire.codec import decode, decode_request, encode
+from leaselog.wire.codec_steps import decode_steps, encode_steps
 from leaselog.wire.errors import DecodeError
+from leaselog.wire.schema import Message
 from leaselog.wire.share_fetch_ranges import RangesShareFetchResponse
+
+T = TypeVar("T")
 
 __all__ = ["requests", "responses", "take_acquired"]
 
@@ -40,15 +46,40 @@ def _message(data: bytes, *, is_answer: bool) -> None:
     kind = _MESSAGES.get((api_key, is_answer, version))
     if kind is None:
         raise Unwanted
-    try:
-        message = decode(kind, version, data, _MESSAGE_HEAD.size)
-    except DecodeError:
+    message = _read(kind, version, data)
+    if message is None:
         return
     once = encode(message, version)
+    assert b"".join(_walked(encode_steps(message, version))) == once, f"{kind.NAME} v{version} in steps"
     again = encode(decode(kind, version, once), version)
     assert again == once, f"{kind.NAME} v{version} is not read as it is written"
     if isinstance(message, RangesShareFetchResponse):
         _take(message)
+
+
+def _read(kind: type[Message], version: int, data: bytes) -> Message | None:
+    """The message, if both ways of reading it find one."""
+    in_steps, steps = None, decode_steps(kind, version, data, _MESSAGE_HEAD.size)
+    with suppress(DecodeError):
+        in_steps = _walked(steps)
+    try:
+        at_once = decode_request(kind, version, data, _MESSAGE_HEAD.size)
+    except DecodeError:
+        at_once = None
+    assert in_steps == at_once, f"{kind.NAME} v{version} is another one in steps"
+    try:
+        return decode(kind, version, data, _MESSAGE_HEAD.size)
+    except DecodeError:
+        return None
+
+
+def _walked(steps: Generator[object, None, T]) -> T:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            walked: T = end.value
+            return walked
 
 
 def _take(answer: RangesShareFetchResponse) -> None:
