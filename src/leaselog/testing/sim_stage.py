@@ -54,6 +54,8 @@ LOCK_MS = 2_000
 #: from healing everything to the last record: session time-outs, leases, deliveries, all of them several times
 LIVENESS_S = 400.0
 GOODBYE_S = 120.0
+#: beyond all offsets
+NOWHERE = 1 << 40
 
 
 def settings(chance: Random, **more: str) -> dict[str, str]:
@@ -281,6 +283,10 @@ class Stage:
         self._resets |= {(group, i): offset for i, offset in offsets.items()}
         return True
 
+    def ask_nothing_of(self, group: str, partitions: Iterable[int]) -> None:
+        """Nobody can say where the group begins in them, so none of their records has to be delivered."""
+        self._resets |= {(group, partition): NOWHERE for partition in partitions}
+
     # -- after ----------------------------------------------------------------------------------------------
 
     async def finish(self) -> None:
@@ -305,19 +311,20 @@ class Stage:
                 self.add_consumers(1, group=group)
         while not await self._is_through():
             if world.now_s > began_s + LIVENESS_S:
-                raise Impossible(f"not through after {LIVENESS_S} s: {await self._offsets()}")
+                raise Impossible(f"not through after {LIVENESS_S} s: {await self.offsets()}")
             await world.sleep(1.0)
         for consumer in self.consumers:
             consumer.is_over = True
         await world.until(lambda: all(c.is_done for c in self.consumers), "consumers close", GOODBYE_S)
         self._judge()
 
-    async def _offsets(self) -> dict[str, dict[Any, Any]]:
+    async def offsets(self) -> dict[str, dict[Any, Any]]:
+        """How far each group has come, as an administrator is told."""
         wanted: dict[str, None] = dict.fromkeys(self.groups)
         return await self.administer(lambda admin: admin.list_share_group_offsets(wanted))
 
     async def _is_through(self) -> bool:
-        told = await self._offsets()
+        told = await self.offsets()
         held = [(group, at, told[group][at]) for group in self.groups for at in told[group]]
         if len(held) != len(self.groups) * self.partitions:
             return False
