@@ -16,6 +16,7 @@ from leaselog.coordination.group_commands import DeleteGroup
 from leaselog.coordination.group_surroundings import ShareSettings
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
+    AdoptShareStates,
     AlterShareOffsets,
     DeleteShareOffsets,
     ForgetShareStates,
@@ -23,6 +24,7 @@ from leaselog.coordination.share_group_commands import (
     ShareBeat,
     ShareStatesToDelete,
 )
+from leaselog.coordination.share_group_facts import TopicPartitions
 from leaselog.model import ErrorCode, Refused, TopicId, TopicPartition
 
 MEMBERS = st.sampled_from(["a", "b", "c", "d"])
@@ -109,6 +111,21 @@ class ShareGroupMachine(RuleBasedStateMachine):
     def forget(self) -> None:
         topics = self.going.pop()
         self.bench.ask(lambda token: ForgetShareStates(token, G, topics))
+
+    @rule(topic=TOPICS, partitions=st.frozensets(st.integers(0, 3), min_size=1), epoch=st.integers(1, 9))
+    def adopt(self, topic: str, partitions: frozenset[int], epoch: int) -> None:
+        """State was found of which the group may know nothing."""
+        shape = self.bench.world.topic(topic)
+        here = partitions & frozenset(range(shape.partition_count)) if shape else frozenset()
+        if shape is None or not here:
+            return
+        places = {shape.topic_id: TopicPartitions(topic, here)}
+        self.bench.ask(lambda token: AdoptShareStates(token, G, places, epoch))
+        group = self.group()
+        assert group is not None
+        assert group.epoch.epoch >= epoch
+        if shape.topic_id in group.states.initialized:
+            self.first_counts.setdefault(shape.topic_id, shape.partition_count)
 
     # -- administrators
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch, StateBatches, combine
 from leaselog.coordination.share_state_commands import (
+    CutStates,
     DeleteState,
     InitializeState,
     ReadState,
@@ -24,7 +25,7 @@ from leaselog.coordination.share_state_commands import (
 )
 from leaselog.coordination.share_state_facts import ShareFact, SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
-from leaselog.model import GroupId, Refused, TopicId
+from leaselog.model import GroupId, Refused, TopicId, TopicIdPartition
 
 OFFSETS = 24
 BATCH = st.builds(
@@ -152,6 +153,15 @@ class ShareStateMachine(RuleBasedStateMachine):
     def delete(self, key: SharePartitionKey) -> None:
         assert self.do(DeleteState(key))
         self.oracle.pop(key, None)
+
+    @rule(end=st.integers(0, OFFSETS))
+    def the_log_has_lost_records(self, end: int) -> None:
+        """Nothing is told of what lies behind its end, which is given out again."""
+        self.do(CutStates({TopicIdPartition(KEYS[0].topic_id, KEYS[0].partition): end}))
+        if KEYS[0] in self.oracle:
+            self.starts[KEYS[0]] = min(self.starts[KEYS[0]], end)
+            kept = {o: rank for o, rank in known(self.oracle[KEYS[0]]).items() if o < end}
+            self.oracle[KEYS[0]] = list(fewest(kept))
 
     @rule(ms=st.integers(0, 10))
     def time_passes(self, ms: int) -> None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from share_group_bench import G, ShareBench, World
+from share_group_bench import G, ShareBench, World, partitions_of
 
 from leaselog.broker.group_records import decode_fact, encode_fact
+from leaselog.coordination.group_commands import Done
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.share_group_commands import (
+    AdoptShareStates,
     AlterShareOffsets,
     DeleteShareOffsets,
     ForgetShareStates,
+    KnownShareStates,
     ListShareStates,
     Places,
     ShareBeat,
 )
-from leaselog.coordination.share_group_facts import ShareStates, ShareStateStored
+from leaselog.coordination.share_group_facts import ShareStates, ShareStateStored, TopicPartitions
 from leaselog.model import TopicId, TopicPartition
 
 
@@ -171,3 +174,48 @@ def test_members_do_not_wait_for_offsets_whose_setting_was_interrupted() -> None
     assert states_of(group).initializing == {}
     known = group.ask(lambda token: ListShareStates(token, G))
     assert [sorted(topic.partitions) for topic in known.topics] == [[0, 1]]  # type: ignore[union-attr]
+
+
+# State that the group has forgotten, with the end of its log
+
+
+def adopt(group: ShareBench, partitions: set[int], state_epoch: int) -> None:
+    places = {topic_id(group): TopicPartitions("t", frozenset(partitions))}
+    assert group.ask(lambda token: AdoptShareStates(token, G, places, state_epoch)) == Done()
+
+
+def test_a_group_that_was_forgotten_takes_on_the_state_that_there_is() -> None:
+    group = bench(t=2)
+    adopt(group, {0, 1}, 7)
+    group = group.restarted()
+    assert (group.described().state, group.described().epoch) == ("Empty", 7)
+    beat = group.beat("a", 0, "t")
+    assert (beat.to_initialize, partitions_of(beat)) == (None, [0, 1])
+    assert beat.epoch > 7
+
+
+def test_state_that_a_group_forgot_is_not_begun_anew() -> None:
+    group = bench(t=3)
+    group.try_beat("a", 0, "t")
+    epoch = group.described().epoch
+    adopt(group, {0, 2}, epoch)
+    assert group.described().epoch == epoch
+    assert begun(group.restarted(), "a", epoch_of(group, "a")) == ([1], [])
+
+
+def test_a_group_learns_nothing_from_state_that_it_knows() -> None:
+    group = bench(t=2)
+    group.beat("a", 0, "t")
+    written = len(group.facts)
+    adopt(group, {0, 1}, 1)
+    assert len(group.facts) == written
+
+
+def test_state_that_is_to_go_is_not_taken_on_again() -> None:
+    group = bench(t=1)
+    group.beat("a", 0, "t")
+    group.leave("a")
+    group.ask(lambda token: DeleteShareOffsets(token, G, ("t",)))
+    adopt(group, {0}, 1)
+    known = group.ask(lambda token: ListShareStates(token, G))
+    assert known == KnownShareStates(())

@@ -9,6 +9,7 @@ import pytest
 
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
+    CutStates,
     DeleteState,
     DropTopicState,
     InitializeState,
@@ -16,7 +17,9 @@ from leaselog.coordination.share_state_commands import (
     ShareStateAnswer,
     ShareStateCommand,
     ShareSummary,
+    StateCut,
     StateRead,
+    StatesCut,
     SummarizeState,
     WriteState,
     Written,
@@ -29,7 +32,7 @@ from leaselog.coordination.share_state_facts import (
     ShareUpdate,
 )
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
-from leaselog.model import ErrorCode, GroupId, Refused, TopicId
+from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicIdPartition
 
 TOPIC = TopicId(UUID(int=9))
 KEY = SharePartitionKey(GroupId("g"), TOPIC, 0)
@@ -252,6 +255,56 @@ def test_a_read_can_be_the_one_that_makes_a_snapshot() -> None:
     bench.do(WriteState(KEY, 1, 0, 0, 5, (DONE,)))
     bench.do(ReadState(KEY, 7))
     assert bench.log[-1] == ShareSnapshot(KEY, 2, 1, 7, 0, 5, NOW_MS, NOW_MS, (DONE,))
+
+
+# Logs that have lost records
+
+
+def cut(bench: Bench, **ends: int) -> StatesCut:
+    """Of the partitions of the topic, named by their numbers."""
+    answer = bench.do(CutStates({TopicIdPartition(TOPIC, int(i[1:])): end for i, end in ends.items()}))
+    assert isinstance(answer, StatesCut)
+    assert bench.restarted().snapshots() == bench.shard.snapshots()
+    return answer
+
+
+def test_state_that_tells_of_records_which_the_log_has_lost_is_cut_to_its_end() -> None:
+    bench = Bench()
+    bench.do(InitializeState(KEY, 1, 0))
+    batches = (StateBatch(3, 5, 2, 1), StateBatch(6, 9, 0, 2), StateBatch(9, 12, 4, 3))
+    bench.do(WriteState(KEY, 1, 0, 2, 5, batches))
+    assert cut(bench, p0=8) == StatesCut((StateCut(KEY, 12, 8),))
+    assert bench.do(ReadState(KEY, 0)) == StateRead(1, 2, (StateBatch(3, 5, 2, 1), StateBatch(6, 8, 0, 2)))
+    assert bench.do(SummarizeState(KEY)) == ShareSummary(1, 0, 2, 2)
+
+
+def test_a_start_beyond_the_logs_end_is_brought_back_to_it() -> None:
+    bench = Bench()
+    bench.do(InitializeState(KEY, 1, 0))
+    bench.do(WriteState(KEY, 1, 0, 10, 0))
+    assert cut(bench, p0=2) == StatesCut((StateCut(KEY, 10, 2),))
+    assert bench.do(ReadState(KEY, 0)) == StateRead(1, 2)
+    assert bench.do(WriteState(KEY, 1, 0, 2, 1, (StateBatch(3, 4, 2, 1),))) == Written()
+    assert bench.do(ReadState(KEY, 0)) == StateRead(1, 2, (StateBatch(3, 4, 2, 1),))
+
+
+def test_state_that_its_log_bears_out_is_left_alone() -> None:
+    bench = Bench()
+    for key in (KEY, OTHER, ELSEWHERE):
+        bench.do(InitializeState(key, 1, 0))
+        bench.do(WriteState(key, 1, 0, 4, 0, (StateBatch(5, 8, 2, 1),)))
+    bench.do(InitializeState(OTHER, 2))  # nobody has decided yet where it begins
+    written = len(bench.log)
+    assert cut(bench, p0=8, p1=0) == StatesCut(())
+    assert len(bench.log) == written
+
+
+def test_every_group_of_a_log_is_cut() -> None:
+    bench = Bench()
+    keys = [SharePartitionKey(GroupId(group), TOPIC, 0) for group in "gh"]
+    for key in keys:
+        bench.do(InitializeState(key, 1, 7))
+    assert cut(bench, p0=3) == StatesCut(tuple(StateCut(key, 7, 3) for key in keys))
 
 
 def test_a_deletion_forgets_fences_and_all() -> None:

@@ -33,6 +33,7 @@ from leaselog.broker.share_delivery import ShareDelivery
 from leaselog.broker.share_groups import ShareGroups
 from leaselog.broker.share_metrics import ShareMetrics
 from leaselog.broker.share_partitions import SharePartitions
+from leaselog.broker.share_reconciling import reconcile
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.turns import Turns
 from leaselog.broker.waiting_room import WaitingRoom
@@ -135,6 +136,8 @@ class Broker:
         await self.cluster.start()
         await self.share_coordinator.start()
         await self.groups.start()
+        if not self.logs.is_clean and self.config.durability != Durability.FSYNC.value:
+            await reconcile(self)
         address = await self._server.listen(host, port)
         self.cluster.listening_on(*address)
         self._run(self._server.close_idle())

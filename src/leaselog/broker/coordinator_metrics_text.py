@@ -77,6 +77,11 @@ class CoordinatorCollector(SteppingCollector):
             "The longest of these times since the start",
             counts.longest_write_s,
         )
+        yield CounterMetricFamily(
+            "leaselog_share_state_cuts",
+            "Share partitions whose state told of records that their log had lost when it was opened",
+            counts.cut,
+        )
 
     def _partitions(self) -> Metric:
         family = GaugeMetricFamily(

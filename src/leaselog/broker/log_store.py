@@ -80,7 +80,8 @@ class LogStore:
         self._ids: set[TopicId] = set()
         self._directories = PartitionDirectories(directory, now_ms=now_ms)
         self._open_segments = OpenSegments()
-        self._clean = False
+        #: whether the last broker stopped in good order: logs end where it ended them
+        self.is_clean = False
         self._checkpoints = LogCheckpoints(directory)
         #: partitions that are deleted, of which the checkpoints may still say something
         self._gone: set[TopicIdPartition] = set()
@@ -102,9 +103,9 @@ class LogStore:
 
     def begin(self) -> None:
         """Reads what the last broker left; partitions may be opened after this."""
-        self._clean = self.directory.take_clean_marker()
+        self.is_clean = self.directory.take_clean_marker()
         self._checkpoints.read()
-        if not self._clean and self._directories.found():
+        if not self.is_clean and self._directories.found():
             log.info("recovering after an unclean stop", data_dir=self.directory.path)
         self._directories.doom_leftovers()
 
@@ -207,7 +208,7 @@ class LogStore:
             logs.id,
             config,
             now_ms=self._now_ms(),
-            clean=self._clean and remains is None,
+            clean=self.is_clean and remains is None,
             recovery_point=self._checkpoints.recovery_point(key)
             if remains is None
             else remains.recovery_point,

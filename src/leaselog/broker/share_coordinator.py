@@ -6,6 +6,7 @@ The topic is made when state is first to be kept.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -13,12 +14,14 @@ from leaselog.broker.coordinator_partitions import CoordinatorPartitions, coordi
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import StateTopicLedger
 from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
+from leaselog.broker.share_lost_tails import cut_to_logs
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_names import SHARE_STATE_TOPIC
 from leaselog.coordination.cluster_shard import Topic
 from leaselog.coordination.share_state_commands import DropTopicState, KeyedCommand, ShareStateAnswer
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits
+from leaselog.log import Durability
 from leaselog.model import ErrorCode, Refused
 
 if TYPE_CHECKING:
@@ -49,9 +52,12 @@ class ShareCoordinator:
         self._making: asyncio.Future[Topic | Refused] | None = None
 
     async def start(self) -> None:
-        """Loads all state there is, and drops what is about topics that a crash kept it from dropping."""
+        """Loads all state there is, and drops what is about topics that a crash kept it from dropping, or about records
+        that it took."""
         await self._owners.start()
         self._drop_lost_topics()
+        if not self._broker.logs.is_clean:
+            self.counts.cut += await cut_to_logs(self._owners.every(), self._broker.logs.partitions())
 
     def stop(self) -> None:
         """Writes what is decided; who waits is refused, so that connections can end."""
@@ -107,8 +113,25 @@ class ShareCoordinator:
         self._drop_lost_topics()
 
     def partition_returned(self, partition: Partition) -> None:
-        """A log that had failed is back: the share state of its partition is read again."""
+        """A log that had failed is back: share state that is kept in it is read again, and what is told of records that
+        it has lost is cut off."""
         self._owners.returned(partition)
+        if partition.log.config.durability is not Durability.FSYNC:
+            cutting = cut_to_logs(self._owners.made(), [partition])
+            cutting.add_done_callback(self._cut)
+
+    def _cut(self, cutting: asyncio.Task[int]) -> None:
+        if cutting.cancelled():
+            return
+        failure = cutting.exception()
+        if failure is None:
+            self.counts.cut += cutting.result()
+        else:
+            log.error("what is cut off share state cannot be synced", failure=failure)
+
+    def state_epochs(self) -> Iterator[tuple[SharePartitionKey, int]]:
+        """Of every key whose state is kept here."""
+        return (found for owner in self._owners.made() for found in owner.state_epochs())
 
     def key_count(self) -> int:
         """Share partitions whose state is kept here."""

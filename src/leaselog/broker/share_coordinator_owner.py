@@ -26,7 +26,7 @@ from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import Entry, LoadStep, ShareLedger
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand, Written
-from leaselog.coordination.share_state_facts import ShareSnapshot
+from leaselog.coordination.share_state_facts import SharePartitionKey, ShareSnapshot
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
 from leaselog.log import Appended, AppendRefused, Durability, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
@@ -62,6 +62,8 @@ class ShareStateCounts:
     #: from the decision to its safety, added up over records
     write_s: float = 0.0
     longest_write_s: float = 0.0
+    #: share partitions whose state was ahead of their log when that was opened
+    cut: int = 0
 
     def wrote(self, records: int, seconds: float) -> None:
         self.written += records
@@ -173,6 +175,10 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
     def topic_ids(self) -> set[TopicId]:
         """Of all topics it knows something about."""
         return set() if self._shard is None else self._shard.topic_ids()
+
+    def state_epochs(self) -> Iterator[tuple[SharePartitionKey, int]]:
+        """Of every key there is."""
+        return iter(()) if self._shard is None else self._shard.state_epochs()
 
     def key_count(self) -> int:
         return 0 if self._shard is None else len(self._shard)

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from leaselog.coordination.group_token import Token
-from leaselog.coordination.share_group_facts import Assignment
+from leaselog.coordination.share_group_facts import Assignment, TopicPartitions
 from leaselog.model import GroupId, MemberId, Refused, TopicId, TopicPartition
 
 __all__ = [
     "JOIN_EPOCH",
     "LEAVE_EPOCH",
     "NO_PLACES",
+    "AdoptShareStates",
     "AlterShareOffsets",
     "DeleteShareOffsets",
     "DescribeShareGroup",
@@ -111,6 +112,15 @@ class ForgetShareStates(NamedTuple):
     topics: frozenset[TopicId]
 
 
+class AdoptShareStates(NamedTuple):
+    """There is state of these partitions, of epochs up to this one, whatever the group remembers of it."""
+
+    token: Token
+    group_id: GroupId
+    places: Mapping[TopicId, TopicPartitions]
+    state_epoch: int
+
+
 ShareGroupCommand = (
     ShareHeartbeat
     | SettleShareStates
@@ -119,6 +129,7 @@ ShareGroupCommand = (
     | AlterShareOffsets
     | DeleteShareOffsets
     | ForgetShareStates
+    | AdoptShareStates
 )
 
 

@@ -10,6 +10,7 @@ from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
     JOIN_EPOCH,
     LEAVE_EPOCH,
+    AdoptShareStates,
     AlterShareOffsets,
     DeleteShareOffsets,
     DescribeShareGroup,
@@ -22,6 +23,7 @@ from leaselog.coordination.share_group_commands import (
 )
 from leaselog.coordination.share_group_heartbeat import heartbeat, refusal_of_shape
 from leaselog.coordination.share_group_states import (
+    adopt,
     alter_offsets,
     delete_offsets,
     forget,
@@ -40,7 +42,7 @@ def may_found(ask: ShareGroupCommand) -> bool:
     """Whether a group that is not there comes to be by this."""
     if isinstance(ask, ShareHeartbeat):
         return ask.member_epoch == JOIN_EPOCH and refusal_of_shape(ask) is None
-    return isinstance(ask, AlterShareOffsets)
+    return isinstance(ask, AlterShareOffsets | AdoptShareStates)
 
 
 def answer_share(group: Group | None, ask: ShareGroupCommand, turn: Turn) -> Answer:
@@ -65,6 +67,8 @@ def answer_share(group: Group | None, ask: ShareGroupCommand, turn: Turn) -> Ans
             return delete_offsets(turn.draft(group), ask, turn)
         case ForgetShareStates():
             return forget(turn.draft(group), ask.topics, turn)
+        case AdoptShareStates():
+            return adopt(turn.draft(group), ask, turn)
         case _:
             assert_never(ask)
 

@@ -21,6 +21,7 @@ from leaselog.coordination.group_turn import Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
     NO_PLACES,
+    AdoptShareStates,
     AlterShareOffsets,
     DeleteShareOffsets,
     KnownShareStates,
@@ -32,6 +33,7 @@ from leaselog.coordination.share_group_commands import (
 )
 from leaselog.coordination.share_group_facts import (
     ShareAssignmentStored,
+    ShareEpoch,
     ShareEpochStored,
     ShareGroupFact,
     ShareStates,
@@ -44,6 +46,7 @@ __all__ = [
     "NOT_EMPTY",
     "NOTHING_MISSING",
     "Missing",
+    "adopt",
     "alter_offsets",
     "begin_missing",
     "delete_all",
@@ -170,6 +173,28 @@ def settle(group: ShareGroup, ask: SettleShareStates, turn: Turn) -> Done:
     )
     if after != states:
         _store(group, after, turn)
+    return Done()
+
+
+def adopt(group: ShareGroup, ask: AdoptShareStates, turn: Turn) -> Done:
+    """What it does not remember, having lost the end of its log, it knows again. Its epoch is no lower than those that
+    it gave out, or it could begin nothing anew. What it wants gone stays so."""
+    states = group.states
+    found = {topic: here for topic, here in ask.places.items() if topic not in states.deleting}
+    initialized = _with(states.initialized, found)
+    if initialized != states.initialized:
+        partitions = {topic: here.partitions for topic, here in found.items()}
+        counts = {topic: _partition_count(here.name, turn.around) for topic, here in found.items()}
+        after = ShareStates(
+            _without(states.initializing, partitions),
+            initialized,
+            states.deleting,
+            {**counts, **_first_counts(states)},
+        )
+        _store(group, after, turn)
+    if ask.state_epoch > group.epoch.epoch:
+        raised = ShareEpoch(ask.state_epoch, group.epoch.metadata_hash)
+        group.decide(ShareEpochStored(group.group_id, raised), turn)
     return Done()
 
 

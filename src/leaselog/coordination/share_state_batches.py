@@ -54,6 +54,11 @@ class StateBatches:
     def __iter__(self) -> Iterator[StateBatch]:
         return iter(self._batches)
 
+    @property
+    def end(self) -> int:
+        """NO_OFFSET without any."""
+        return self._batches[-1].end if self._batches else NO_OFFSET
+
     def copy(self) -> StateBatches:
         twin = StateBatches()
         twin._batches = self._batches.copy()

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch
 from leaselog.coordination.share_state_facts import NO_COUNT, ShareFact, SharePartitionKey
-from leaselog.model import Refused, TopicId
+from leaselog.model import Refused, TopicId, TopicIdPartition
 
 __all__ = [
     "NO_EPOCH",
+    "CutStates",
     "DeleteState",
     "DropTopicState",
     "InitializeState",
@@ -20,7 +22,9 @@ __all__ = [
     "ShareStateCommand",
     "ShareStateOutcome",
     "ShareSummary",
+    "StateCut",
     "StateRead",
+    "StatesCut",
     "SummarizeState",
     "WriteState",
     "Written",
@@ -74,9 +78,15 @@ class DropTopicState(NamedTuple):
     topic_id: TopicId
 
 
+class CutStates(NamedTuple):
+    """Logs have lost records that state tells of: it is to tell of nothing beyond these ends."""
+
+    ends: Mapping[TopicIdPartition, int]
+
+
 #: a command about one key
 KeyedCommand = InitializeState | ReadState | WriteState | DeleteState | SummarizeState
-ShareStateCommand = KeyedCommand | DropTopicState
+ShareStateCommand = KeyedCommand | DropTopicState | CutStates
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +110,19 @@ class ShareSummary(NamedTuple):
     delivery_complete_count: int = NO_COUNT
 
 
-ShareStateAnswer = Refused | Written | StateRead | ShareSummary
+class StateCut(NamedTuple):
+    """State that told of offsets up to ``reached``, and now of none from ``end`` on."""
+
+    key: SharePartitionKey
+    reached: int
+    end: int
+
+
+class StatesCut(NamedTuple):
+    cuts: tuple[StateCut, ...]
+
+
+ShareStateAnswer = Refused | Written | StateRead | ShareSummary | StatesCut
 
 
 class ShareStateOutcome(NamedTuple):

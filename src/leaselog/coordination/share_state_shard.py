@@ -10,12 +10,14 @@ ones can write no more. A leader epoch rises when a new leader reads: the old le
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch, StateBatches, combine
 from leaselog.coordination.share_state_commands import (
     NO_EPOCH,
+    CutStates,
     DeleteState,
     DropTopicState,
     InitializeState,
@@ -23,7 +25,9 @@ from leaselog.coordination.share_state_commands import (
     ShareStateCommand,
     ShareStateOutcome,
     ShareSummary,
+    StateCut,
     StateRead,
+    StatesCut,
     SummarizeState,
     WriteState,
     Written,
@@ -36,7 +40,7 @@ from leaselog.coordination.share_state_facts import (
     ShareSnapshot,
     ShareUpdate,
 )
-from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId
+from leaselog.model import BrokenInvariant, ErrorCode, RecordState, Refused, TopicId, TopicIdPartition
 
 __all__ = ["ShareStateLimits", "ShareStateShard"]
 
@@ -50,6 +54,8 @@ _WORDS = {
 }
 #: one for all
 _WRITTEN = Written()
+#: what the count of finished records counts
+_FINISHED = frozenset({RecordState.ACKNOWLEDGED.value, RecordState.ARCHIVED.value})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +93,11 @@ class _State:
     def is_cold(self) -> bool:
         """The snapshot repeats an older one, and there is nothing to gain from another."""
         return self.created_ms != self.written_ms
+
+    @property
+    def end(self) -> int:
+        """Of nothing from here on it says anything."""
+        return max(self.start_offset, self.batches.end)
 
 
 class ShareStateShard:
@@ -134,6 +145,8 @@ class ShareStateShard:
             case DropTopicState(topic_id):
                 gone = tuple(map(ShareDropped, self._keys_of.get(topic_id, ())))
                 return ShareStateOutcome(_WRITTEN, gone)
+            case CutStates():
+                return self._cut(command, now_ms)
             case _:
                 assert_never(command)
 
@@ -250,6 +263,16 @@ class ShareStateShard:
             state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
         )
 
+    def _cut(self, ask: CutStates, now_ms: int) -> ShareStateOutcome:
+        """A snapshot for each: nothing of what was written before can bring back what is cut off."""
+        cuts, facts = list[StateCut](), list[ShareFact]()
+        for key, state in self._states.items():
+            end = ask.ends.get(TopicIdPartition(key.topic_id, key.partition))
+            if end is not None and end < state.end:
+                cuts.append(StateCut(key, state.end, end))
+                facts.append(_cut_snapshot(key, state, end, now_ms))
+        return ShareStateOutcome(StatesCut(tuple(cuts)), tuple(facts))
+
     # Keeping the log short
 
     def cold_keys(self, now_ms: int) -> list[SharePartitionKey]:
@@ -277,6 +300,10 @@ class ShareStateShard:
 
     def topic_ids(self) -> set[TopicId]:
         return set(self._keys_of)
+
+    def state_epochs(self) -> Iterator[tuple[SharePartitionKey, int]]:
+        """Of every key."""
+        return ((key, state.state_epoch) for key, state in self._states.items())
 
     def snapshots(self) -> dict[SharePartitionKey, ShareSnapshot]:
         """Every state, as the snapshot it amounts to."""
@@ -318,6 +345,20 @@ def _snapshot(key: SharePartitionKey, state: _State) -> ShareSnapshot:
         state.created_ms,
         state.written_ms,
         tuple(state.batches),
+    )
+
+
+def _cut_snapshot(key: SharePartitionKey, state: _State, end: int, now_ms: int) -> ShareSnapshot:
+    batches = tuple(batch._replace(end=min(batch.end, end)) for batch in state.batches if batch.start < end)
+    finished = sum(batch.end - batch.start for batch in batches if batch.state in _FINISHED)
+    return replace(
+        _snapshot(key, state),
+        snapshot_epoch=state.snapshot_epoch + 1,
+        start_offset=min(state.start_offset, end),
+        delivery_complete_count=NO_COUNT if state.delivery_complete_count == NO_COUNT else finished,
+        created_ms=now_ms,
+        written_ms=now_ms,
+        batches=batches,
     )
 
 

@@ -277,6 +277,7 @@ async def a_group(
     data_dir: str | None = None, *, begin: bool = True, partitions: int = 2, **settings: str
 ) -> AsyncIterator[Group]:
     async with in_a_box(data_dir, **settings) as box:
+        await box.broker.share_coordinator.start()
         topic = box.broker.cluster.topic("t")
         if topic is None:
             created = (await box.broker.cluster.create_topics([NewTopic("t", partitions)]))[0]
