@@ -50,6 +50,8 @@ class ModelRecord:
     due_ms: int = 0
     #: every acknowledgement but renewals that took effect, as it arrived
     acknowledged: list[Arrived] = field(default_factory=list)
+    #: deliveries that ended with the session they were made in: nothing said of them may arrive any more
+    lost_deliveries: set[int] = field(default_factory=set)
 
 
 @dataclass
@@ -325,6 +327,7 @@ class ModelCluster:
             for record in log:
                 if record.holder == key[1] and self.leaders[partition] == key[0]:
                     record.holder = None
+                    record.lost_deliveries.add(record.delivery_count)
 
     def _bytes(self, partition: int, lent: list[ModelRecord]) -> bytes:
         """Whole batches, as a broker sends them; gaps are not in there."""

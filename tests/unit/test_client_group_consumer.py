@@ -355,6 +355,26 @@ async def poll_until_rebalanced(
                 consumer.done(part.where, offsets[-1] + 1)
 
 
+def test_what_is_done_of_a_partition_after_it_was_lost_is_not_committed() -> None:
+    cluster = ScriptedCluster(committed=40, Heartbeat=[0, ErrorCode.REBALANCE_IN_PROGRESS])
+    cluster.topics = {"t": topic("t", partitions=2)}
+    lost = TopicPartition("t", 1)
+
+    async def main() -> None:
+        async with consumer_of(cluster, heartbeat_interval_ms=1) as consumer:
+            await poll_until(consumer, lambda: lost in consumer.assignment)
+            cluster.topics = {"t": topic("t")}
+            await poll_until(consumer, lambda: consumer.assignment == {WHERE})
+            consumer.done(lost, 77)  # its work took longer than the rebalance
+            consumer.done(WHERE, 41)
+            await consumer.commit()
+
+    asyncio.run(main())
+    commits = [asked for asked in cluster.asked if asked.startswith("OffsetCommit")]
+    assert commits
+    assert not [asked for asked in commits if "77" in asked]
+
+
 def test_who_was_thrown_out_commits_nothing_before_it_is_back() -> None:
     cluster = ScriptedCluster(committed=40, Heartbeat=[ErrorCode.UNKNOWN_MEMBER_ID])
 

@@ -449,6 +449,25 @@ def test_an_acknowledgement_of_a_lost_lease_is_not_sent_under_the_next_session()
     assert player.cluster.ended() == {}
 
 
+def test_an_acknowledgement_that_waited_behind_a_lost_request_is_not_sent_under_the_next_session() -> None:
+    player = subscribed(produced=1)
+    (record,) = player.poll()
+    player.core.want_records(500, 10)
+    (fetch,) = player.core.step(player.now_ms)
+    player.core.acknowledge(record, ACCEPT)
+    commit = player.core.commit(player.now_ms, 10_000)  # which has to wait until the fetch is over
+    assert player.core.step(player.now_ms) == []
+    player.cluster.disconnect(1)
+    player.core.unheard(fetch, ConnectionLost("lost"), player.now_ms)
+    (error,) = commit.results.values()
+    assert isinstance(error, BrokerError)
+    assert error.code is ErrorCode.SHARE_SESSION_NOT_FOUND
+    player.core.want_records(0, 10)
+    player.pass_ms(1_000)
+    assert player.cluster.held() == [0]  # lent once more, to the same member, and nothing said of it
+    assert player.cluster.ended() == {}
+
+
 def test_what_was_said_of_a_delivery_is_not_said_of_the_next() -> None:
     player = subscribed(produced=1)
     (first,) = player.poll()
