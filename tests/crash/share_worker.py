@@ -45,6 +45,8 @@ POLL_S = 0.2
 COMMIT_S = 10.0
 #: librdkafka 2.16's close comes back late or never when a broker died at the wrong moment, Apache Kafka's too
 CLOSE_S = 40.0
+#: the exit code of a process in which one consumer has not come back from close, and one more for each other one
+STUCK_IN_CLOSE = 100
 #: records come from a fetch that may have been answered while an earlier poll was waiting, and not read by the next
 POLLS_AHEAD = 4
 MAX_RECORDS = 10
@@ -63,6 +65,7 @@ class Worker:
     chance: random.Random
     history: TextIO
     over: threading.Event
+    is_closing: bool = False
 
     def run(self) -> None:
         life = 0
@@ -83,7 +86,9 @@ class Worker:
             if messages and not closes:
                 self._work(name, consumer, messages)
         self._write(Closing(name, time.monotonic_ns()))
+        self.is_closing = True
         consumer.close()
+        self.is_closing = False
 
     def _consumer(self) -> ShareConsumer:
         consumer = ShareConsumer(
@@ -154,7 +159,7 @@ def main() -> None:
     faulthandler.register(signal.SIGUSR1)  # whoever will not end can be asked where it is
     address, topic, group, name, consumers, directory, seed = sys.argv[1:]
     over = threading.Event()
-    threads = []
+    workers, threads = list[Worker](), list[threading.Thread]()
     for number in range(int(consumers)):
         path = Path(directory) / f"{name}-{number}.jsonl"
         worker = Worker(
@@ -166,6 +171,7 @@ def main() -> None:
             path.open("w", buffering=1),
             over,
         )
+        workers.append(worker)
         threads.append(threading.Thread(target=worker.run, daemon=True))
     for thread in threads:
         thread.start()
@@ -174,10 +180,16 @@ def main() -> None:
     deadline = time.monotonic() + CLOSE_S
     for thread in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
-    stuck = sum(thread.is_alive() for thread in threads)
+    stuck = [worker for worker, thread in zip(workers, threads, strict=True) if thread.is_alive()]
     if stuck:
-        print(f"{name}: {stuck} consumers have not closed in {CLOSE_S} s", file=sys.stderr, flush=True)
-        os._exit(0)  # what they saw is written down, and their histories say that they were closing
+        at_work = [worker.name for worker in stuck if not worker.is_closing]
+        print(
+            f"{name}: {len(stuck)} consumers have not ended in {CLOSE_S} s, of these not in close: {at_work}",
+            file=sys.stderr,
+            flush=True,
+        )
+        # What they saw is written down, and their histories say that they were closing.
+        os._exit(1 if at_work else STUCK_IN_CLOSE + len(stuck) - 1)
 
 
 if __name__ == "__main__":

@@ -135,7 +135,8 @@ def run(broker_factory, fresh, tmp_path: Path, seed: int, *, deaths: int, has_de
         assert seen["records with dead letters"] > deaths
     starts = f"{min(starts_s):.2f} to {max(starts_s):.2f} s to start"
     killed = f"{len(workers.killed)} times {consumers} consumers killed"
-    return f"{'with' if has_java else 'without'} Java, {starts}, {killed}, {dict(seen)}"
+    hung = f"{workers.stuck_in_close} stuck in close"
+    return f"{'with' if has_java else 'without'} Java, {starts}, {killed}, {hung}, {dict(seen)}"
 
 
 def produced(storm: Storm) -> Iterator[Event]:

@@ -35,6 +35,10 @@ class Plan:
     straggler_s: float = 0.0
     #: a folder in which each attempt of a task leaves its name
     traces: str = ""
+    #: with acknowledge=explicit: numbers that are rejected, by their remainder of ten; of the others, those that are
+    #: released the first time
+    rejects: int | None = None
+    releases: int | None = None
 
     def write(self, path: Path) -> None:
         path.write_text(json.dumps(asdict(self)))
@@ -93,16 +97,39 @@ class Sink:
             part.unlink()
 
 
+def telling(sink: Sink, plan: Plan) -> Any:
+    """The same sink, and what becomes of each record. A record that is released is in the sink once more."""
+    from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+    from leaselog.spark import foreach_batch
+
+    number = F.col("value").cast("string").cast("int") % 10
+
+    def process(batch: Any, batch_id: int) -> Any:
+        batch.persist()  # else it is read and worked on once more for the outcomes
+        sink(batch, batch_id)
+        first = F.col("delivery_count") == 1
+        ack = (
+            F.when(number == plan.rejects, "reject")
+            .when((number == plan.releases) & first, "release")
+            .otherwise("accept")
+        )
+        return batch.select("topic", "partition", "offset", ack.alias("ack"))
+
+    return foreach_batch(process, location=plan.options["outcomesLocation"])
+
+
 def main(path: str) -> None:
     from spark.sessions import start_session
 
     plan = Plan.read(path)
     home = Path(plan.home)
     spark = start_session(plan.master, {**MAY_BE_KILLED, **plan.settings})
+    sink = Sink(home)
     records = spark.readStream.format("kafka-share").options(**plan.options).load()
     query = (
         records.withColumn("value", work(plan)("value"))
-        .writeStream.foreachBatch(Sink(home))
+        .writeStream.foreachBatch(telling(sink, plan) if plan.rejects is not None else sink)
         .option("checkpointLocation", str(home / "checkpoint"))
         .trigger(availableNow=True)
         .start()

@@ -30,10 +30,13 @@ class DriverProcess:
         self._plan = self._home / "plan.json"
         plan.write(self._plan)
         self._process: subprocess.Popen[bytes] | None = None
+        #: by us, so that its exit code says nothing
+        self._is_killed = False
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """From the moment its query begins; killed at the end if it still runs."""
+        self._is_killed = False
         with (self._home / "driver.log").open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "spark.driver", str(self._plan)],
@@ -55,20 +58,26 @@ class DriverProcess:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    def kill(self, *, whole: bool = True) -> None:
-        """Driver, JVM and the source's process, as with the machine; or the JVM alone, as for want of memory."""
+    def kill(self, *, whole: bool = True) -> bool:
+        """Driver, JVM and the source's process, as with the machine; or the JVM alone, as for want of memory.
+
+        Whether it was still at work: False is a driver that had drained everything before.
+        """
         assert self._process is not None
+        was_running = self.is_running()
+        assert was_running or self._is_killed or self._process.returncode == 0, self.log_tail()
+        self._is_killed = was_running or self._is_killed
         if not whole and self.is_running():
             for child in children_of(self._process.pid):
                 os.kill(child, signal.SIGKILL)
             try:
                 self._process.wait(END_S)
-                return
+                return was_running
             except subprocess.TimeoutExpired:
                 pass
         if self.is_running():
             os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        return self._process.wait() != 0 and was_running
 
     def wait(self) -> None:
         """Until all is drained."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import producer_of
-from interop.share_state import ACKNOWLEDGED, stored_states
+from interop.share_state import ACKNOWLEDGED, ARCHIVED, Stored, stored_states
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType, ShareOffset
 from leaselog.client import BrokerError
 from leaselog.model import ErrorCode, TopicPartition
@@ -123,10 +124,22 @@ class Queue:
 
     def accepted(self) -> set[tuple[int, int]]:
         """Partitions and offsets that the state topic has as done: as accepted, if none was rejected."""
-        if not self._has_begun():
-            return set()
-        done = set[tuple[int, int]]()
-        for (_, partition), stored in stored_states(self.broker, self.group).items():
+        done = {place for place, state in self.states().items() if state == ACKNOWLEDGED}
+        for (_, partition), stored in self._stored().items():
             done |= {(partition, offset) for offset in range(stored.start)}
-            done |= {(partition, o) for o, (state, _) in stored.records.items() if state == ACKNOWLEDGED}
         return done
+
+    def archived(self) -> set[tuple[int, int]]:
+        """Those that the state topic has as archived; what lies before the start is not told apart."""
+        return {place for place, state in self.states().items() if state == ARCHIVED}
+
+    def states(self) -> dict[tuple[int, int], int]:
+        """By partition and offset: what the state topic has of each record behind the start."""
+        return {
+            (partition, offset): state
+            for (_, partition), stored in self._stored().items()
+            for offset, (state, _) in stored.records.items()
+        }
+
+    def _stored(self) -> dict[tuple[UUID, int], Stored]:
+        return stored_states(self.broker, self.group) if self._has_begun() else {}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -115,6 +118,69 @@ def test_what_is_dropped_is_read_in_order_and_discarded_once(tmp_path: Path) -> 
     box(tmp_path).discard(found[:2])
     box(tmp_path).discard(found[:2])
     assert box(tmp_path).read() == found[2:]
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What was there when the disk was waited for."""
+
+    path: Path
+    reports: int
+    content: str
+
+
+@pytest.fixture
+def synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Synced]:
+    """Every sync of a file or folder below ``tmp_path``."""
+    found: list[Synced] = []
+    fsync = os.fsync
+
+    def watched(handle: int) -> None:
+        at = os.fstat(handle)
+        places = (tmp_path.parent, tmp_path, *tmp_path.rglob("*"))
+        (path,) = [place for place in places if os.path.samestat(place.stat(), at)]
+        reports = len(list(tmp_path.rglob("report-*")))
+        found.append(Synced(path, reports, path.read_text() if path.is_file() else ""))
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", watched)
+    return found
+
+
+def test_a_report_is_seen_when_it_is_whole_on_disk_and_safe_when_drop_returns(
+    tmp_path: Path, synced: list[Synced]
+) -> None:
+    made = box(tmp_path / "outcomes")
+    made.drop(0, report_of([("t", 0, 1, "reject")]))
+    *folders, file, last = synced
+    assert [of.path for of in folders] == [tmp_path / "outcomes", tmp_path]  # new ones are found again
+    assert file.reports == 0
+    assert json.loads(file.content)["batch"] == 0
+    assert (last.path, last.reports) == (made.folder, 1)
+    synced.clear()
+    made.drop(1, report_of([("t", 0, 1, "reject")]))
+    assert [of.reports for of in synced] == [1, 2]
+
+
+def test_what_is_discarded_does_not_come_back_after_a_power_cut(tmp_path: Path, synced: list[Synced]) -> None:
+    made = box(tmp_path)
+    made.drop(0, report_of([("t", 0, 1, "reject")]))
+    made.discard(made.read())
+    assert (synced[-1].path, synced[-1].reports) == (made.folder, 0)
+
+
+def test_half_a_report_of_who_was_killed_is_no_report_and_is_cleared_away(tmp_path: Path) -> None:
+    made = box(tmp_path)
+    made.drop(0, report_of([("t", 0, 1, "reject")]))
+    half = made.folder / ".report-00000000000000000001-1-half.json.part"
+    half.write_text('{"batch": 1, "outc')
+    os.utime(half, times=(0, 0))
+    young = half.with_name(".report-00000000000000000002-2-young.json.part")
+    young.touch()
+    assert [report.batch_id for report in made.read()] == [0]
+    with box(tmp_path).as_owner():
+        assert (half.exists(), young.exists()) == (False, True)
+        assert [report.batch_id for report in made.read()] == [0]
 
 
 def test_a_box_has_one_owner_and_is_alive_as_long_as_that(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -30,10 +30,13 @@ from leaselog.spark.runs import Runs
 __all__ = ["BoxInUse", "OutcomeBox", "Report", "live_boxes"]
 
 LOOK_S = 0.1
+#: nobody writes a report for so long
+PART_S = 600.0
 
 _REPORT = "report-"
 _LOCK = "lock"
 _ABOUT = "about.json"
+_PART = ".part"
 
 
 class BoxInUse(ConfigError):
@@ -71,6 +74,7 @@ class OutcomeBox:
                         f" acknowledge=explicit: give each of them, and its sink, an outcomesChannel of its own"
                     )
                 time.sleep(LOOK_S)
+            self._clear_parts()
             _write_whole(self.folder / _ABOUT, about)
             yield
 
@@ -90,16 +94,30 @@ class OutcomeBox:
         paths = sorted(path for path in self.folder.iterdir() if path.name.startswith(_REPORT))
         return [_report(path) for path in paths]
 
-    def discard(self, reports: Iterable[Report]) -> None:
+    def discard(self, reports: Sequence[Report]) -> None:
+        """They are gone when this returns, a power cut after it or not."""
         for report in reports:
             (self.folder / report.name).unlink(missing_ok=True)
+        if reports:
+            _sync(self.folder)
+
+    def _clear_parts(self) -> None:
+        """Of who was killed while it wrote; what is young may still become a report."""
+        for part in self.folder.glob(f".*{_PART}"):
+            with suppress(FileNotFoundError):
+                if time.time() - part.stat().st_mtime > PART_S:
+                    part.unlink()
 
     def _make(self) -> None:
         base = self.folder.parent
+        if self.folder.is_dir() and base.stat().st_uid == os.getuid():
+            return
         base.mkdir(mode=0o700, parents=True, exist_ok=True)
         if base.stat().st_uid != os.getuid():
             raise ConfigError(f"{base} belongs to somebody else: name another folder with outcomesLocation")
         self.folder.mkdir(mode=0o700, exist_ok=True)
+        _sync(base)
+        _sync(base.parent)
 
 
 def _report(path: Path) -> Report:
@@ -148,9 +166,20 @@ def _name(options: BoxOptions) -> str:
 
 
 def _write_whole(path: Path, content: object) -> None:
-    part = path.with_name(f".{path.name}.part")
+    """In place as a whole or not at all, whatever stops the machine, and in place for good when this returns."""
+    part = path.with_name(f".{path.name}{_PART}")
     with part.open("w") as file:
         json.dump(content, file)
         file.flush()
         os.fsync(file.fileno())
     part.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    """What names the folder holds is on disk when this returns: a file's own sync does not say that."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 from uuid import UUID
 
-from broker_in_a_box import Box, in_a_box
+from broker_in_a_box import Box, ThreadlessLoop, in_a_box, until_quiet
 
 from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.cluster import CreatedTopic, NewTopic
@@ -52,7 +52,7 @@ Range = tuple[int, int, int]
 LOCK_MS = 30_000
 
 
-class SkippingLoop(asyncio.SelectorEventLoop):
+class SkippingLoop(ThreadlessLoop):
     """A loop whose clock can be put forward."""
 
     skipped_s = 0.0
@@ -71,14 +71,13 @@ async def skip_ms(ms: int) -> None:
     loop = asyncio.get_running_loop()
     assert isinstance(loop, SkippingLoop)
     loop.skipped_s += ms / 1000
-    for _ in range(5):
-        await asyncio.sleep(0)
+    await asyncio.sleep(0)  # what is due now is given to the loop in this turn
+    await until_quiet()
 
 
 async def settled(task: asyncio.Future[Any]) -> bool:
     """Whether it is done once everything that can run now has."""
-    for _ in range(10):
-        await asyncio.sleep(0)
+    await until_quiet()
     return task.done()
 
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from broker_in_a_box import until_quiet
 
 from handlers.share_member import (
     LOCK_MS,
@@ -23,7 +24,7 @@ from handlers.share_member import (
 )
 from handlers.test_share_metrics import beat, told
 from leaselog.broker.cluster import CreatedTopic, NewTopic
-from leaselog.broker.dead_letters import ATTEMPTS, pause_s
+from leaselog.broker.dead_letters import pause_s
 from leaselog.broker.partition import Partition
 from leaselog.coordination.cluster_features import FeatureUpdate
 from leaselog.coordination.share_state_commands import ReadState, StateRead
@@ -36,6 +37,8 @@ from leaselog.wire.records import Record, build_batch, read_records
 
 G = GroupId("g")
 ARCHIVING, ARCHIVED = 3, 4
+#: Apache Kafka's number of them for a dead letter
+ATTEMPTS = 5
 ALLOWED = ("errors.deadletterqueue.group.enable", "true")
 DLQ = "dlq.t"
 PERSISTERS = {
@@ -89,20 +92,11 @@ def offsets(group: Group, topic: str = DLQ, index: int = 0) -> list[int]:
 
 async def until_sent(group: Group, *, written: int = 0, failed: int = 0) -> None:
     """So many of the group's records are on the topic, and so many given up; and nothing is on its way."""
+    await until_quiet()
     counts = group.box.broker.dead_letters.counts
-    for _ in range(50_000):
-        pending = sum(
-            o.machine.has_dead_letters_on_their_way for o in group.box.broker.shares.owners() if o.machine
-        )
-        if not pending and (counts.written[G], counts.failed[G]) == (written, failed):
-            return
-        await asyncio.sleep(0)
-    raise AssertionError(f"written {counts.written[G]} of {written}, failed {counts.failed[G]} of {failed}")
-
-
-async def soon() -> None:
-    for _ in range(50):
-        await asyncio.sleep(0)
+    assert (counts.written[G], counts.failed[G]) == (written, failed)
+    owners = group.box.broker.shares.owners()
+    assert not [owner for owner in owners if owner.machine and owner.machine.has_dead_letters_on_their_way]
 
 
 async def holding(group: Group, count: int = 1, part: int = 0) -> Member:
@@ -330,8 +324,8 @@ def test_a_disk_that_fails_is_tried_again_until_it_works() -> None:
             log = partition(group).log
             log.failure = OSError("disk on fire")
             await reject(await holding(group), (0, 0))
+            await until_quiet()
             for _ in range(ATTEMPTS - 2):
-                await soon()
                 await skip_ms(40_000)
             assert await stored(group) == [(0, 1, ARCHIVING)]
             log.failure = None
@@ -347,10 +341,13 @@ def test_a_disk_that_fails_for_good_does_not_hold_up_the_queue(caplog: pytest.Lo
         async with a_group_with_dead_letters() as group:
             partition(group).log.failure = OSError("disk on fire")
             await reject(await holding(group), (0, 0))
-            for _ in range(ATTEMPTS):
-                await soon()
+            await until_quiet()
+            for _ in range(ATTEMPTS - 2):
                 await skip_ms(40_000)
+            assert "given up" not in caplog.text
+            await skip_ms(40_000)
             await until_sent(group, failed=1)
+            assert caplog.text.count("trying again") == ATTEMPTS - 1
             assert "given up" in caplog.text
             assert await stored(group) == [(0, 1, ARCHIVED)]
 
@@ -392,7 +389,7 @@ def test_a_group_that_comes_back_in_between_goes_on_where_it_was() -> None:
             again = group.member("again", connection=9)
             assert ranges(await again.fetch(max_wait_ms=60_000, min_bytes=1)) == [(1, 1, 2)]
             partition(group).log.failure = None
-            await soon()
+            await until_quiet()
             await skip_ms(2_000)
             await until_sent(group, written=1)
             assert len(list(group.box.broker.shares.owners())) == 1
@@ -412,7 +409,7 @@ def test_an_owner_that_ends_in_between_leaves_it_to_the_next(persister: str) -> 
             member = group.member()
             ((first, _, _),) = ranges(await member.fetch())
             await reject(member, (first, first))
-            await soon()
+            await until_quiet()
             group.box.broker.dead_letters.stop()
             group.box.broker.shares.clear()
             partition(group).log.failure = None
@@ -441,7 +438,7 @@ def test_a_record_does_not_come_back_to_the_topic_it_failed_in(caplog: pytest.Lo
                 member = other.member()
                 assert ranges(await member.fetch()) == [(0, 0, 1)]
                 await reject(member, (0, 0))
-                await soon()
+                await until_quiet()
             counts = group.box.broker.dead_letters.counts
             assert (counts.written[GroupId("h")], counts.failed[GroupId("i")]) == (1, 1)
             assert headers(letters(group, "dlq.u")[0])["hops"] == "t"
@@ -489,7 +486,7 @@ def test_dead_letters_are_counted_by_group() -> None:
             assert found['dead_letters_written_total{group="g"}'] == 1
             assert found['dead_letters_pending{group="g"}'] == 2
             for _ in range(ATTEMPTS):
-                await soon()
+                await until_quiet()
                 await skip_ms(40_000)
             await until_sent(group, written=1, failed=2)
             found = told(group)

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from broker_in_a_box import Box, in_a_box, run
+from broker_in_a_box import Box, in_a_box, run, until_quiet
 
 from leaselog.broker import fetching, waiting_room
 from leaselog.broker.api import Client, RequestContext, api_of
@@ -71,11 +71,6 @@ def spans(data: PartitionData) -> list[tuple[int, int]]:
     return [(h.base_offset, h.end_offset) for _, h in iterate_headers(data.records or b"")]
 
 
-async def turns(count: int = 5) -> None:
-    for _ in range(count):
-        await asyncio.sleep(0)
-
-
 @pytest.mark.parametrize("version", VERSIONS)
 def test_whole_batches_come_back_from_the_one_that_has_the_offset(version: int) -> None:
     async def story() -> None:
@@ -136,7 +131,7 @@ def test_a_partition_that_does_not_exist_hurries_nobody_who_waits_for_another() 
         async with in_a_box() as box:
             await three_batches(box)
             waiting = asyncio.ensure_future(fetch(box, part(9), part(2), max_wait_ms=LONG_MS, min_bytes=1))
-            await turns()
+            await until_quiet()
             assert len(box.broker.waiting_room) == 1
             await box.append("t", T, partition=2)
             unknown, found = await waiting
@@ -164,7 +159,7 @@ def test_without_enough_records_the_answer_waits_for_more() -> None:
         async with in_a_box() as box:
             await three_batches(box)
             waiting = asyncio.ensure_future(fetch(box, part(1), part(2), max_wait_ms=LONG_MS, min_bytes=150))
-            await turns()
+            await until_quiet()
             assert not waiting.done()
             await box.append("t", T, partition=2)
             assert [spans(p) for p in await waiting] == [[(0, 2)], [(0, 1)]]
@@ -181,9 +176,8 @@ def test_a_waking_looks_at_the_partition_that_was_woken_and_at_no_other(
             waiting = asyncio.ensure_future(
                 fetch(box, *map(part, range(200)), max_wait_ms=LONG_MS, min_bytes=250)
             )
-            while not len(box.broker.waiting_room):
-                await turns()
-            await turns(2000)  # all of it is parked
+            await until_quiet()
+            assert len(box.broker.waiting_room)
             looked: list[str] = []
             locate = PartitionLog.locate
 
@@ -194,7 +188,7 @@ def test_a_waking_looks_at_the_partition_that_was_woken_and_at_no_other(
             monkeypatch.setattr(PartitionLog, "locate", noted)
             for index in (7, 150, 7):
                 await box.append("t", T, partition=index)
-                await turns()
+                await until_quiet()
             assert not waiting.done()
             assert set(looked) == {"7", "150"}
             assert len(looked) <= 9
@@ -210,7 +204,7 @@ def test_records_that_are_deleted_while_a_fetch_waits_for_more_are_not_answered(
         async with in_a_box() as box:
             await three_batches(box)
             waiting = asyncio.ensure_future(fetch(box, part(0), part(2), max_wait_ms=LONG_MS, min_bytes=350))
-            await turns()
+            await until_quiet()
             log = box.broker.logs.partition("t", 0)
             assert log is not None
             log.log.delete_records(9)
@@ -252,7 +246,7 @@ def test_records_that_come_between_the_look_and_the_wait_are_not_missed() -> Non
             assert isinstance(reply, Awaitable)
             await box.append("t", T, partition=2)
             waiting = asyncio.ensure_future(reply)
-            await turns()
+            await until_quiet()
             assert waiting.done()
 
     run(story())
@@ -396,7 +390,7 @@ def test_a_fetch_whose_topic_is_deleted_stops_waiting(version: int, code: ErrorC
             waiting = asyncio.ensure_future(
                 fetch(box, part(2), version=version, max_wait_ms=LONG_MS, min_bytes=1)
             )
-            await turns()
+            await until_quiet()
             topic = box.broker.cluster.topic("t")
             assert topic is not None
             await box.broker.cluster.delete_topics([topic.topic_id])
@@ -416,7 +410,7 @@ def test_a_stopping_broker_lets_nobody_wait() -> None:
         async with in_a_box() as box:
             await three_batches(box)
             waiting = asyncio.ensure_future(fetch(box, part(2), max_wait_ms=LONG_MS, min_bytes=1))
-            await turns()
+            await until_quiet()
             box.broker.is_stopping = True
             box.broker.waiting_room.wake_all()
             assert [spans(p) for p in await waiting] == [[]]
@@ -430,7 +424,7 @@ def test_unsynced_records_are_not_seen() -> None:
         async with in_a_box(durability="fsync") as box:
             await three_batches(box)
             waiting = asyncio.ensure_future(fetch(box, part(2), max_wait_ms=LONG_MS, min_bytes=1))
-            await turns()
+            await until_quiet()
             await box.append("t", T, partition=2)  # returns when it is synced
             assert [spans(p) for p in await waiting] == [[(0, 1)]]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from broker_in_a_box import until_quiet
 
 from handlers.share_member import (
     ACCEPT,
@@ -293,8 +294,7 @@ async def paused_by_breaker(group: Group) -> GroupConfig:
 
 
 async def not_paused(group: Group) -> None:
-    for _ in range(50):
-        await asyncio.sleep(0)
+    await until_quiet()
     assert not group.box.broker.share_delivery.trips
 
 
@@ -423,8 +423,7 @@ def test_nothing_is_handed_out_once_it_has_tripped_even_if_the_pause_cannot_be_w
             monkeypatch.setattr(group.box.broker.cluster, "alter_configs", broken)
             await fail(member, 4)
             assert ranges(await member.fetch()) == []
-            for _ in range(20):
-                await asyncio.sleep(0)
+            await until_quiet()
             assert not config_of(group).share_delivery_paused
             assert ranges(await member.fetch()) == []
             assert group.box.broker.share_delivery.is_paused(GroupId("g"), config_of(group))
