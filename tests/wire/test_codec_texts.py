@@ -6,6 +6,7 @@ import pytest
 
 from leaselog.wire.codec import decode, decode_request, encode
 from leaselog.wire.errors import BadLength, EncodeError
+from leaselog.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from leaselog.wire.messages.group_records import ShareGroupMemberMetadataValue
 from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 from leaselog.wire.primitives import LONGEST_TEXT_BYTES, encode_uvarint
@@ -49,3 +50,14 @@ def test_what_lies_on_a_disk_is_read_as_it_is() -> None:
     at, size = kept.index(b"CLIENT"), LONGEST_TEXT_BYTES + 1
     longer = kept[: at - 1] + encode_uvarint(size + 1) + b"x" * size + kept[at + 6 :]
     assert decode(ShareGroupMemberMetadataValue, 0, longer).client_id == "x" * size
+
+
+@pytest.mark.parametrize("name", ["x" * 32_767, "é" * 16_383, "😀" * 8_191])
+@pytest.mark.parametrize("version", [0, 4])
+def test_what_went_wrong_is_not_said_to_its_end_if_that_is_too_far(name: str, version: int) -> None:
+    sent = CreateTopicsResponse(topics=[CreatableTopicResult(name="t", error_message=f"no room for {name}")])
+    version += 1  # the first that says anything
+    said = decode(CreateTopicsResponse, version, encode(sent, version)).topics[0].error_message
+    assert said is not None
+    assert f"no room for {name}".startswith(said)
+    assert 32_764 <= len(said.encode()) <= 32_767

@@ -58,7 +58,17 @@ from leaselog.coordination.cluster_shard import (
     UpdateFeatures,
 )
 from leaselog.log import UnusableLog
-from leaselog.model import ZERO_UUID, ErrorCode, GroupId, NodeId, ProducerId, Refused, TopicId
+from leaselog.model import (
+    ZERO_UUID,
+    BrokenInvariant,
+    ErrorCode,
+    GroupId,
+    NodeId,
+    ProducerId,
+    Refused,
+    TopicId,
+)
+from leaselog.wire.errors import EncodeError
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -441,9 +451,12 @@ class Cluster:
     # -- effects --------------------------------------------------------------------------------------------
 
     async def _try_commit(self, records: Sequence[ClusterRecord]) -> Refused | None:
-        """Commits, or says that the disk would not have it."""
+        """Commits, or says that the disk would not have it, or that nothing can be written that says so."""
         try:
             await self._commit(records)
+        except (EncodeError, BrokenInvariant) as error:
+            log.error("a change of the cluster cannot be written down", why=error)
+            return Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
         except OSError as error:
             log.error("cluster log failed, the cluster cannot change until it is back", failure=error)
             self._broker.logs.revival.failed(CLUSTER_METADATA_TOPIC, CLUSTER_METADATA_TOPIC, self._reopen_log)
@@ -454,8 +467,10 @@ class Cluster:
         return not self._changing.locked() and self._log.reopen()
 
     async def _commit(self, records: Sequence[ClusterRecord]) -> None:
+        """Nothing is written that cannot be replayed: it would keep the broker from starting."""
         if not records:
             return
+        self._shard.rehearse(records)
         await self._log.append(records)
         for record in records:
             self._shard.replay(record)
@@ -467,7 +482,7 @@ class Cluster:
         try:
             await self._log.snapshot(self._shard.records())
             log.info("cluster snapshot", end_offset=self._log.end_offset)
-        except OSError as error:
+        except (OSError, EncodeError) as error:
             log.error("cluster snapshot failed", failure=error)
 
     async def _open(self, topic: Topic) -> None:

@@ -26,6 +26,7 @@ from leaselog.coordination.group_commands import (
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.coordination.share_group_facts import Assignment
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
+from leaselog.wire.primitives import LONGEST_TEXT_BYTES
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -107,8 +108,12 @@ class GroupCoordinator:
         return list(await asyncio.gather(*(owner.ask(make) for owner in self._owners.every())))
 
     def fresh_member_id(self, prefix: str) -> MemberId:
-        """An id nobody has: what the member calls itself, and chance."""
-        return MemberId(f"{prefix}-{self._broker.machine.new_uuid()}")
+        """An id nobody has: what the member calls itself, cut where that is as long as a text may be, and chance."""
+        chance = f"-{self._broker.machine.new_uuid()}"
+        room = LONGEST_TEXT_BYTES - len(chance)
+        if len(prefix) * 4 > room:
+            prefix = prefix.encode()[:room].decode(errors="ignore")
+        return MemberId(prefix + chance)
 
     # -- what is told of them -------------------------------------------------------------------------------
 

@@ -9,9 +9,9 @@ Whether a config's value is a good one is not known here; `broker.cluster` asks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, TypeVar, assert_never
 
 from leaselog.coordination.cluster_features import FEATURES, Feature, FeatureUpdate, refuse_update
 from leaselog.coordination.cluster_names import CLUSTER_METADATA_TOPIC, collision_key, refuse_topic_name
@@ -29,6 +29,7 @@ from leaselog.coordination.cluster_records import (
     TopicCreated,
     TopicRemoved,
 )
+from leaselog.coordination.layer import Layer
 from leaselog.model import BrokenInvariant, ErrorCode, NodeId, ProducerId, Refused, TopicId
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
 #: producer ids reserved at a time; as many are lost by a crash, at most
 PRODUCER_ID_BLOCK = 1000
 _LAST_PRODUCER_ID = 2**63 - 1
+
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +137,27 @@ class ClusterShard:
     def __init__(self, node_id: NodeId, features: Sequence[Feature] = FEATURES) -> None:
         self.node_id = node_id
         self.known_features = {feature.name: feature for feature in features}
-        self.topics: dict[str, Topic] = {}
-        self.topics_by_id: dict[TopicId, Topic] = {}
+        self.topics: MutableMapping[str, Topic] = {}
+        self.topics_by_id: MutableMapping[TopicId, Topic] = {}
         #: (resource type, name) to its overrides, in the order they were first set; never an empty one
-        self.configs: dict[tuple[int, str], dict[str, str]] = {}
+        self.configs: MutableMapping[tuple[int, str], Mapping[str, str]] = {}
         #: levels that were ever set, 0 included: an operator's 0 must outlive an upgrade of leaselog
-        self.feature_levels: dict[str, int] = {}
+        self.feature_levels: MutableMapping[str, int] = {}
         self.next_producer_id = ProducerId(0)
         #: the limits of each entity, by key; never an empty one
-        self.quotas: dict[QuotaEntity, dict[str, float]] = {}
+        self.quotas: MutableMapping[QuotaEntity, Mapping[str, float]] = {}
         self.partition_count = 0
-        self._collisions: dict[str, set[str]] = {}
+        self._collisions: MutableMapping[str, frozenset[str]] = {}
+
+    def rehearse(self, records: Sequence[ClusterRecord]) -> None:
+        """Raises what replaying them would raise, and changes nothing: what cannot be replayed must not be written."""
+        draft = object.__new__(ClusterShard)
+        draft.__dict__ |= self.__dict__
+        draft.topics, draft.topics_by_id = Layer(self.topics), Layer(self.topics_by_id)
+        draft.configs, draft.quotas = Layer(self.configs), Layer(self.quotas)
+        draft.feature_levels, draft._collisions = Layer(self.feature_levels), Layer(self._collisions)
+        for record in records:
+            draft.replay(record)
 
     # -- decisions
 
@@ -278,7 +291,8 @@ class ClusterShard:
         if record.name in self.topics or record.topic_id in self.topics_by_id:
             raise BrokenInvariant(f"{record} while there is {self.topics.get(record.name)}")
         self._put(Topic(record.name, record.topic_id, 0))
-        self._collisions.setdefault(collision_key(record.name), set()).add(record.name)
+        key = collision_key(record.name)
+        self._collisions[key] = self._collisions.get(key, frozenset()) | {record.name}
 
     def _add_partition(self, record: PartitionCreated) -> None:
         topic = self.topics_by_id.get(record.topic_id)
@@ -297,29 +311,27 @@ class ClusterShard:
         del self.topics[topic.name]
         self.configs.pop((ResourceType.TOPIC, topic.name), None)
         self.partition_count -= topic.partition_count
-        alike = self._collisions[collision_key(topic.name)]
-        alike.discard(topic.name)
-        if not alike:
-            del self._collisions[collision_key(topic.name)]
+        key = collision_key(topic.name)
+        alike = self._collisions[key] - {topic.name}
+        if alike:
+            self._collisions[key] = alike
+        else:
+            del self._collisions[key]
 
     def _change_config(self, record: ConfigChanged) -> None:
         resource = (record.resource_type, record.resource_name)
-        if record.value is not None:
-            self.configs.setdefault(resource, {})[record.key] = record.value
-            return
-        overrides = self.configs.get(resource, {})
-        overrides.pop(record.key, None)
-        if not overrides:
+        overrides = _with(self.configs.get(resource, {}), record.key, record.value)
+        if overrides:
+            self.configs[resource] = overrides
+        else:
             self.configs.pop(resource, None)
 
     def _change_quota(self, record: QuotaChanged) -> None:
-        limits = self.quotas.setdefault(record.entity, {})
-        if record.value is not None:
-            limits[record.key] = record.value
-            return
-        limits.pop(record.key, None)
-        if not limits:
-            del self.quotas[record.entity]
+        limits = _with(self.quotas.get(record.entity, {}), record.key, record.value)
+        if limits:
+            self.quotas[record.entity] = limits
+        else:
+            self.quotas.pop(record.entity, None)
 
     def records(self) -> Iterator[ClusterRecord]:
         """The state as a log, in an order that `replay` accepts."""
@@ -342,3 +354,13 @@ class ClusterShard:
         configs = sum(len(overrides) for overrides in self.configs.values())
         quotas = sum(map(len, self.quotas.values()))
         return len(self.feature_levels) + len(self.topics) + self.partition_count + configs + quotas + 1
+
+
+def _with(table: Mapping[str, _Value], key: str, value: _Value | None) -> Mapping[str, _Value]:
+    """Another table, without the key if there is no value: drafts share the tables they do not change."""
+    others = {**table}
+    if value is None:
+        others.pop(key, None)
+    else:
+        others[key] = value
+    return others

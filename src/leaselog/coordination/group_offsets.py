@@ -100,12 +100,17 @@ def commit_facts(
     facts: list[OffsetCommitted] = []
     codes: list[ErrorCode] = []
     for offset in ask.offsets:
-        if len(offset.metadata) > metadata_bytes_max:
+        if _java_length(offset.metadata) > metadata_bytes_max:
             codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             continue
         codes.append(ErrorCode.NONE)
         facts.append(OffsetCommitted(ask.group_id, offset.partition, _committed(offset, now_ms, expire_ms)))
     return facts, tuple(codes)
+
+
+def _java_length(text: str) -> int:
+    """What Kafka's setting counts, whatever its name: units of UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _committed(offset: OffsetToCommit, now_ms: int, expire_ms: int) -> CommittedOffset:

@@ -24,6 +24,7 @@ from leaselog.wire.primitives import (
     LONGEST_TEXT_BYTES,
     MAX_TAGGED_FIELDS,
     Buffer,
+    cut_text,
     encode_text_length,
     encode_uvarint,
     read_long_uvarint,
@@ -147,7 +148,7 @@ class _Source:
         self.scope: dict[str, Any] = {
             "uuid_of": _uuid_of, "Truncated": Truncated, "BadLength": BadLength, "BadValue": BadValue,
             "uvarint": encode_uvarint, "long_uvarint": read_long_uvarint, "read_uvarint": read_uvarint,
-            "text_length": encode_text_length,
+            "text_length": encode_text_length, "cut_text": cut_text,
         }  # fmt: skip
         present = [f for f in kind.FIELDS if version in f.versions]
         self.plain = [f for f in present if version not in f.tagged]
@@ -436,7 +437,9 @@ class _EncoderSource(_Source):
         if kind == "uuid":
             return [f"{indent}out += v.bytes"]
         if kind == "string":
-            return [f"{indent}v = v.encode()", f"{indent}{self._length('h', 'len(v)')}", f"{indent}out += v"]
+            # What went wrong may be said of a name that is as long as a text may be: then it is not said to its end.
+            said = "cut_text(v)" if field.name == "error_message" else "v.encode()"
+            return [f"{indent}v = {said}", f"{indent}{self._length('h', 'len(v)')}", f"{indent}out += v"]
         if kind == "bytes":
             return [f"{indent}{self._length('i', 'len(v)')}", f"{indent}out += v"]
         return [

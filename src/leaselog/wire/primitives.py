@@ -11,6 +11,7 @@ __all__ = [
     "MAX_TAGGED_FIELDS",
     "UVARINTS",
     "Buffer",
+    "cut_text",
     "encode_text_length",
     "encode_uvarint",
     "read_long_uvarint",
@@ -38,6 +39,14 @@ def encode_uvarint(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+def cut_text(text: str) -> bytes:
+    """As much of it as a text may have."""
+    data = text.encode()
+    if len(data) <= LONGEST_TEXT_BYTES:
+        return data
+    return data[:LONGEST_TEXT_BYTES].decode(errors="ignore").encode()
 
 
 def encode_text_length(value: int) -> bytes:

@@ -1,0 +1,268 @@
+"""Only replay changes a shard: for every kind of command there is, in states that chance makes.
+
+A command is decided twice: both times the shard is what it was before, and the answer is the same. Then it is carried
+out, and what replaying all that was written gives is what the shard holds as durable.
+"""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+from uuid import UUID
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from shard_watch import fingerprint, unchanged
+from share_group_bench import World
+
+from leaselog.coordination.cluster_features import FeatureUpdate
+from leaselog.coordination.cluster_quotas import QuotaAlteration
+from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
+from leaselog.coordination.cluster_shard import ClusterCommand, ClusterShard, Decision
+from leaselog.coordination.group_commands import GroupCommand, Leaver, OffsetToCommit, Token
+from leaselog.coordination.group_facts import NO_TOPIC_ID, GroupFact, Protocol
+from leaselog.coordination.group_shard import GroupShard
+from leaselog.coordination.group_turn import GroupLimits
+from leaselog.coordination.share_group import ShareGroup
+from leaselog.coordination.share_state_batches import StateBatch
+from leaselog.coordination.share_state_commands import ShareStateCommand
+from leaselog.coordination.share_state_facts import ShareFact, SharePartitionKey
+from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
+from leaselog.model import GroupId, MemberId, NodeId, TopicId, TopicPartition
+
+NOW_MS = 1_000_000
+LIMITS = GroupLimits(initial_rebalance_delay_ms=0, min_session_timeout_ms=1_000, max_size=3)
+TOPICS = ("t", "u")
+MEMBERS = st.sampled_from([MemberId(name) for name in ("", "a", "b", "c")])
+INSTANCES = st.sampled_from([None, None, "i"])
+PLACES = st.sampled_from([TopicPartition(topic, i) for topic in TOPICS for i in range(2)])
+SOME = st.dictionaries(
+    st.sampled_from([TopicId(UUID(int=n)) for n in (1, 2, 9)]), st.just(frozenset({0})), max_size=2
+)
+OFFSETS = st.builds(
+    OffsetToCommit,
+    PLACES,
+    st.integers(0, 9),
+    st.just(-1),
+    st.sampled_from(["", "x" * 5_000]),
+    st.just(NO_TOPIC_ID),
+)
+#: by the name of the field, whatever the command
+GROUP_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "token": st.just(Token(1)),
+    "group_id": st.sampled_from([GroupId("g"), GroupId("h"), GroupId("")]),
+    "member_id": MEMBERS,
+    "fresh_member_id": st.sampled_from([MemberId("a"), MemberId("b")]),
+    "instance_id": INSTANCES,
+    "client_id": st.just("client"),
+    "client_host": st.just("/host"),
+    "session_timeout_ms": st.sampled_from([500, 3_000]),
+    "rebalance_timeout_ms": st.just(5_000),
+    "protocol_type": st.sampled_from(["consumer", "connect"]),
+    "protocols": st.sampled_from([(), (Protocol("x", b"1", frozenset({"t"})),), (Protocol("y", b"2"),)]),
+    "member_id_required": st.booleans(),
+    "may_skip_assignment": st.booleans(),
+    "generation": st.integers(-1, 3),
+    "protocol": st.sampled_from([None, "x"]),
+    "assignments": st.just({MemberId("a"): b"a", MemberId("b"): b"b"}),
+    "members": st.lists(st.builds(Leaver, MEMBERS, INSTANCES), max_size=2).map(tuple),
+    "offsets": st.lists(OFFSETS, max_size=2).map(tuple),
+    "retention_ms": st.sampled_from([-1, 5]),
+    "knows_group_id_not_found": st.booleans(),
+    "partitions": st.lists(PLACES, max_size=2).map(tuple),
+    "states": st.just(frozenset()),
+    "types": st.just(frozenset()),
+    "topics": st.sampled_from([None, ("t",), ("t", "u")]),
+    "member_epoch": st.integers(-2, 4),
+    "rack_id": st.none(),
+    "continues_from": st.sampled_from([None, 0, 1]),
+    "wants_assignment": st.booleans(),
+    "may_hold": st.booleans(),
+    "lets_go": SOME,
+    "initialized": SOME,
+    "failed": SOME,
+}
+KEYS = st.builds(
+    SharePartitionKey,
+    st.just(GroupId("g")),
+    st.sampled_from([TopicId(UUID(int=1)), TopicId(UUID(int=2))]),
+    st.integers(0, 1),
+)
+BATCHES = st.lists(
+    st.builds(
+        lambda at, n, state: StateBatch(at, at + n, state, 1),
+        st.integers(0, 9),
+        st.integers(1, 3),
+        st.sampled_from([0, 2, 4]),
+    ),
+    max_size=1,
+).map(tuple)
+STATE_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "key": KEYS,
+    "topic_id": st.sampled_from([TopicId(UUID(int=1)), TopicId(UUID(int=2))]),
+    "state_epoch": st.integers(-1, 2),
+    "leader_epoch": st.integers(-1, 2),
+    "start_offset": st.integers(-1, 5),
+    "delivery_complete_count": st.integers(-1, 5),
+    "batches": BATCHES,
+}
+IDS = [TopicId(UUID(int=n)) for n in range(1, 7)]
+NAMES = st.sampled_from(["t", "t_x", "t.x", "u", ""])
+ENTITIES = st.sampled_from([(("user", "u"),), (("client-id", None),), ()])
+CLUSTER_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "name": NAMES,
+    "topic": NAMES,
+    "topic_id": st.sampled_from(IDS),
+    "partition_count": st.integers(-1, 3),
+    "replication_factor": st.sampled_from([-1, 1, 2]),
+    "assignments": st.just(()),
+    "configs": st.sampled_from([(), (("retention.ms", "5"),)]),
+    "default_partition_count": st.just(1),
+    "default_replication_factor": st.just(1),
+    "count": st.integers(0, 5),
+    "changes": st.lists(
+        st.builds(
+            ConfigChanged,
+            st.sampled_from([ResourceType.GROUP, ResourceType.BROKER]),
+            st.just("0"),
+            st.just("k"),
+            st.sampled_from([None, "1", "2"]),
+        ),
+        max_size=2,
+    ).map(tuple),
+    "updates": st.lists(
+        st.builds(
+            FeatureUpdate, st.sampled_from(["share.version", "nope"]), st.integers(0, 2), st.integers(1, 2)
+        ),
+        max_size=1,
+    ).map(tuple),
+    "alterations": st.lists(
+        st.builds(
+            QuotaAlteration,
+            ENTITIES,
+            st.just((("producer_byte_rate", 5.0),)) | st.just((("producer_byte_rate", None),)),
+        ),
+        max_size=2,
+    ).map(tuple),
+}
+
+
+def kinds(union: Any) -> tuple[type, ...]:
+    return tuple(get_args(union))
+
+
+def commands(kind: type, fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[Any]:
+    """Whoever adds a command says here what its fields may be."""
+    names = getattr(kind, "_fields", None) or tuple(getattr(kind, "__dataclass_fields__", ()))
+    known = fields | SPECIAL.get(kind.__name__, {})
+    return st.builds(kind, **{name: known[name] for name in names})
+
+
+SPECIAL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "FetchOffsets": {
+        "partitions": st.none()
+        | st.lists(PLACES, max_size=2).map(lambda ps: tuple((p, NO_TOPIC_ID) for p in ps))
+    },
+    "DropTopics": {"topics": st.sampled_from([frozenset({"t"}), frozenset({"u"})])},
+    "DeleteShareOffsets": {"topics": st.sampled_from([("t",), ("t", "nope")])},
+    "ForgetShareStates": {"topics": st.just(frozenset({TopicId(UUID(int=1))}))},
+    "AlterShareOffsets": {"offsets": st.dictionaries(PLACES, st.integers(0, 5), max_size=2)},
+    "CreatePartitions": {"assignments": st.none()},
+}
+brief = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+
+def any_of(union: Any, fields: dict[str, st.SearchStrategy[Any]]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(st.one_of([commands(kind, fields) for kind in kinds(union)]), max_size=12)
+
+
+def same_twice(shard: Any, *ask: Any) -> Any:
+    """The outcome; deciding on it changes nothing, and neither does it the second time."""
+    with unchanged(shard):
+        first = shard.handle(*ask)
+        assert fingerprint(shard.handle(*ask)) == fingerprint(first)
+    return first
+
+
+@pytest.mark.parametrize("kind", kinds(GroupCommand), ids=lambda kind: kind.__name__)
+@brief
+@given(data=st.data())
+def test_a_group_shard_decides_without_changing(kind: type, data: st.DataObject) -> None:
+    world = World()
+    for topic in TOPICS:
+        world.make(topic, 2)
+    shard, facts = GroupShard(LIMITS, world), list[GroupFact]()
+    now_ms = NOW_MS
+    shard.apply(shard.start(now_ms), now_ms)
+    before = data.draw(any_of(GroupCommand, GROUP_FIELDS))
+    last = data.draw(commands(kind, GROUP_FIELDS))
+    for command in (*before, last):
+        now_ms += 700
+        outcome = same_twice(shard, command, now_ms)
+        shard.apply(outcome, now_ms)
+        facts += outcome.facts
+        with unchanged(shard):
+            due = shard.expire(now_ms)
+        if due is not None:
+            shard.apply(due, now_ms)
+            facts += due.facts
+        shard.check()
+    again = GroupShard(LIMITS, world)
+    for fact in facts:
+        again.replay(fact, now_ms)
+    assert again.stored_groups() == shard.stored_groups()
+    assert again.stored_offsets() == shard.stored_offsets()
+    assert shares(again) == shares(shard)
+
+
+def shares(shard: GroupShard) -> object:
+    """What is durable of the share groups that are written."""
+    durable = ("members", "currents", "targets", "epoch", "assignment", "states")
+    return {
+        group.group_id: [fingerprint(getattr(group, name)) for name in durable]
+        for group in shard._groups.values()
+        if isinstance(group, ShareGroup) and group.is_written
+    }
+
+
+@pytest.mark.parametrize("kind", kinds(ShareStateCommand), ids=lambda kind: kind.__name__)
+@brief
+@given(data=st.data())
+def test_a_share_state_shard_decides_without_changing(kind: type, data: st.DataObject) -> None:
+    limits = ShareStateLimits(snapshot_update_records_per_snapshot=3)
+    shard, facts = ShareStateShard(limits), list[ShareFact]()
+    before = data.draw(any_of(ShareStateCommand, STATE_FIELDS))
+    for command in (*before, data.draw(commands(kind, STATE_FIELDS))):
+        outcome = same_twice(shard, command, NOW_MS)
+        for fact in outcome.facts:
+            shard.replay(fact, len(facts))
+            facts.append(fact)
+    again = ShareStateShard(limits)
+    for offset, fact in enumerate(facts):
+        again.replay(fact, offset)
+    assert fingerprint(again.snapshots()) == fingerprint(shard.snapshots())
+
+
+@pytest.mark.parametrize("kind", kinds(ClusterCommand), ids=lambda kind: kind.__name__)
+@brief
+@given(data=st.data())
+def test_a_cluster_shard_decides_and_rehearses_without_changing(kind: type, data: st.DataObject) -> None:
+    shard, records = ClusterShard(NodeId(0)), list[Any]()
+    before = data.draw(any_of(ClusterCommand, CLUSTER_FIELDS))
+    for command in (*before, data.draw(commands(kind, CLUSTER_FIELDS))):
+        if getattr(command, "topic_id", None) in shard.topics_by_id and hasattr(command, "name"):
+            continue  # an id is drawn once
+        decision = same_twice(shard, command)
+        if not isinstance(decision, Decision):
+            continue
+        with unchanged(shard):
+            shard.rehearse(decision.records)
+        for record in decision.records:
+            shard.replay(record)
+            records.append(record)
+    again = ClusterShard(NodeId(0))
+    for record in records:
+        again.replay(record)
+    assert fingerprint(again) == fingerprint(shard)
