@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.log.producer_state import KnownBatch, Producer, ProducerState
+from leaselog.log import finish
+from leaselog.log.producer_state import KnownBatch, Producer, ProducerLimit, ProducerState
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import MAX_SEQUENCE, BatchHeader, read_header
@@ -126,8 +127,8 @@ def test_a_batch_without_a_producer_leaves_no_trace() -> None:
 
 def test_silence_forgets_a_producer_and_it_may_begin_anywhere_again() -> None:
     state = state_after(batch(0), batch(0, producer_id=101, timestamp_ms=NOW + 1))
-    assert state.expire(NOW + 86_400_000 - 1) == 0
-    assert state.expire(NOW + 86_400_000) == 1
+    assert finish(state.expire(NOW + 86_400_000 - 1)) == 0
+    assert finish(state.expire(NOW + 86_400_000)) == 1
     assert state.check(batch(40)) is None
     assert [producer.producer_id for producer in state] == [101]
 
@@ -144,7 +145,7 @@ def test_an_open_transaction_is_described_holds_the_stable_offset_and_outlives_s
     (producer,) = state
     assert (producer.transaction_start, state.first_unstable_offset) == (10, 10)
     assert refused(state.check(batch(4))) is ErrorCode.INVALID_TXN_STATE
-    assert state.expire(NOW * 2) == 0
+    assert finish(state.expire(NOW * 2)) == 0
 
 
 def test_a_marker_ends_the_transaction_and_tells_the_coordinators_epoch() -> None:
@@ -202,3 +203,52 @@ def test_a_damaged_snapshot_is_a_decode_error_and_changes_nothing() -> None:
         with pytest.raises(DecodeError):
             state.restore(data, NOW)
     assert state.snapshot() == before
+
+
+# -- how many there may be -----------------------------------------------------------------------------------
+
+
+def filled(in_all: ProducerLimit, first: int, count: int) -> ProducerState:
+    state = ProducerState(in_all=in_all)
+    for producer_id in range(first, first + count):
+        state.replay(batch(0, producer_id=producer_id))
+    return state
+
+
+def test_who_brings_many_producers_to_a_partition_does_not_make_others_forget_theirs() -> None:
+    in_all = ProducerLimit(100)
+    honest = filled(in_all, 0, 10)
+    hostile = filled(in_all, 1000, 1000)
+    assert len(in_all) == len(honest) + len(hostile) <= 100
+    assert [producer.producer_id for producer in honest] == list(range(10))
+    assert hostile.check(batch(7, producer_id=1999)) is not None, "the last one is known"
+
+
+def test_a_partition_with_few_producers_takes_one_more_from_who_has_the_most() -> None:
+    in_all = ProducerLimit(100)
+    hostile = filled(in_all, 1000, 100)
+    honest = filled(in_all, 0, 10)
+    assert len(honest) == 10
+    assert len(in_all) <= 100
+    assert len(hostile) < 100
+
+
+def test_a_log_that_goes_takes_its_producers_out_of_the_count() -> None:
+    in_all = ProducerLimit(100)
+    state = filled(in_all, 0, 60)
+    state.clear()
+    assert len(in_all) == 0
+    state.restore(filled(ProducerLimit(), 0, 60).snapshot(), NOW)
+    assert len(in_all) == 60
+    assert finish(state.expire(NOW * 2)) == 60
+    assert len(in_all) == 0
+
+
+def test_expiry_lets_others_have_their_turn_and_spares_who_writes_meanwhile() -> None:
+    state = filled(ProducerLimit(), 0, 10_000)
+    steps = state.expire(NOW + 86_400_000)
+    for _ in range(3):
+        next(steps)
+    state.replay(batch(2, producer_id=9_999, timestamp_ms=NOW + 86_400_000))
+    assert len(list(steps)) > 1
+    assert [producer.producer_id for producer in state] == [9_999]

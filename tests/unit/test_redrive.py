@@ -15,6 +15,7 @@ from leaselog.admin import AsyncAdmin, RedriveResult, RedriveStopped
 from leaselog.admin.dead_letters import claim, memory, redrive
 from leaselog.broker.group_records import decode_fact
 from leaselog.coordination.group_facts import OffsetCommitted
+from leaselog.log import finish
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record
 
@@ -417,7 +418,7 @@ def test_what_is_sent_again_after_brokers_forgot_the_producer_is_looked_for_in_t
             for partition in range(2):
                 found = box.box.broker.logs.partition("orders", partition)
                 assert found is not None
-                found.log.expire_producers(2**62)
+                finish(found.log.expire_producers(2**62))
             assert (await put_back(box)).redriven == 10
             assert set(Counter(put_back_in(await box.records("orders"))).values()) == {1}
 

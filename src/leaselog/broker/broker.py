@@ -108,6 +108,7 @@ class Broker:
         return {
             "durability": Durability(self.config.durability),
             "producer.id.expiration.ms": self.config.producer_id_expiration_ms,
+            "recovery.point.interval.bytes": self.config.recovery_point_interval_bytes,
         }
 
     # -- time -----------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from leaselog.log import (
     LogConfig,
     OpenSegments,
     PartitionLog,
+    ProducerLimit,
     Remains,
     UnusableLog,
 )
@@ -36,6 +37,10 @@ from leaselog.model import TopicId, TopicIdPartition, TopicPartition
 from leaselog.wire.errors import DecodeError
 
 __all__ = ["LogStore", "TopicLogs"]
+
+#: recovery points written with one round of syncs, half a millisecond or so, and what lies between two rounds
+POINTS_AT_ONCE = 8
+POINTS_PAUSE_S = 0.005
 
 log = StructuredLog("logs")
 
@@ -80,6 +85,7 @@ class LogStore:
         self._ids: set[TopicId] = set()
         self._directories = PartitionDirectories(directory, now_ms=now_ms)
         self._open_segments = OpenSegments()
+        self._producer_limit = ProducerLimit()
         #: whether the last broker stopped in good order: logs end where it ended them
         self.is_clean = False
         self._checkpoints = LogCheckpoints(directory)
@@ -214,6 +220,7 @@ class LogStore:
             else remains.recovery_point,
             start_offset=self._checkpoints.start_offset(key) if remains is None else remains.start_offset,
             opened=self._open_segments,
+            in_all=self._producer_limit,
             upto=None if remains is None else remains.upto,
         )
         if opened.cut_bytes:
@@ -299,6 +306,7 @@ class LogStore:
             await self.apply_retention()
         self._try("recovery points", self._checkpoint_recovery_points)
         self._try("start offsets", self.checkpoint_starts)
+        await self._have_points_written()
 
     @staticmethod
     def _try(what: str, step: Callable[[], None]) -> bool:
@@ -308,6 +316,21 @@ class LogStore:
             log.error("upkeep failed, to be tried again", what=what, why=failure)
             return False
         return True
+
+    async def _have_points_written(self) -> None:
+        """Recovery points of logs that have grown a little, so that a start has little to read of each of many.
+
+        A few at a time: whoever waits for a sync now waits for these, too.
+        """
+        asked = 0
+        for partition in list(self.partitions()):
+            if not partition.is_deleted and partition.log.ask_for_point():
+                self._flusher.mark_dirty(partition)
+                asked += 1
+                if asked % POINTS_AT_ONCE == 0:
+                    await asyncio.sleep(POINTS_PAUSE_S)
+            else:
+                await self._work.breathe()
 
     async def apply_retention(self) -> None:
         """Each partition by itself: the others still want theirs when one cannot be looked at."""
@@ -347,8 +370,8 @@ class LogStore:
         """Forgets producers silent for `producer.id.expiration.ms`, every ``check_s``, until cancelled."""
         while True:
             await asyncio.sleep(check_s)
-            for partition in self.partitions():
-                partition.log.expire_producers(self._now_ms())
+            for partition in list(self.partitions()):
+                await self._work.carry(partition.log.expire_producers(self._now_ms()))
 
     def remove_doomed(self) -> None:
         """Deletes the files whose time has come, and renames those that a disk would not have renamed before."""

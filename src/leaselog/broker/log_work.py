@@ -42,8 +42,13 @@ class LogWork:
                         await held.enter_async_context(self._one_at_a_time)
                         is_holding = True
                     await asyncio.get_running_loop().run_in_executor(self._its_thread(), heavy.run)
-                elif self._turns.is_spent():
-                    await self._turns.step_back()
+                else:
+                    await self.breathe()
+
+    async def breathe(self) -> None:
+        """For a walk over many logs: lets others go first if this turn has been long enough."""
+        if self._turns.is_spent():
+            await self._turns.step_back()
 
     def _its_thread(self) -> ThreadPoolExecutor:
         if self._thread is None:

@@ -20,6 +20,7 @@ from leaselog.log.layout import (
 from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.partition_log import Appended, PartitionLog, Remains
+from leaselog.log.producer_state import ProducerLimit
 from leaselog.log.recovery import ForeignLog, UnusableLog
 from leaselog.log.retention import DeleteWork, SegmentInfo
 from leaselog.log.segment import FileSlice
@@ -46,6 +47,7 @@ __all__ = [
     "Origin",
     "OsFiles",
     "PartitionLog",
+    "ProducerLimit",
     "RecordError",
     "Remains",
     "SegmentInfo",

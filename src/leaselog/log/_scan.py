@@ -52,19 +52,23 @@ def scan_batches(file: File, position: int, end: int) -> Iterator[tuple[int, Bat
         position += header.size_bytes
 
 
-def scan_valid(file: File, end: int, next_offset: int) -> Iterator[tuple[int, BatchHeader, memoryview]]:
-    """The batches from the start of the file up to the first that is torn, corrupt or out of place.
+def scan_valid(
+    file: File, end: int, base_offset: int, *, position: int = 0, next_offset: int | None = None
+) -> Iterator[tuple[int, BatchHeader, memoryview]]:
+    """The batches of a segment up to the first that is torn, corrupt or out of place; from its start, or from a
+    ``position`` where ``next_offset`` is due.
 
     Base offsets are not under the checksum: one that goes back, or so far ahead that no index of the segment could
     say it, is damage.
     """
-    limit = next_offset + MAX_RELATIVE_OFFSET
+    limit = base_offset + MAX_RELATIVE_OFFSET
+    next_offset = base_offset if next_offset is None else next_offset
     try:
-        for position, header, batch in scan_batches(file, 0, end):
+        for at, header, batch in scan_batches(file, position, end):
             check_crc(batch, header)
             if header.base_offset < next_offset or header.end_offset - 1 > limit:
                 return
             next_offset = header.end_offset
-            yield position, header, batch
+            yield at, header, batch
     except DecodeError:
         return

@@ -32,6 +32,10 @@ class Tail:
         self._end_offsets.append(end_offset)
         self._positions.append(position)
 
+    def last_position(self) -> int | None:
+        """Where the last batch begins."""
+        return self._positions[-1] if self._positions else None
+
     def batch_of(self, offset: int) -> int | None:
         """The position of the first batch that reaches past ``offset``."""
         if offset < self._first_offset:

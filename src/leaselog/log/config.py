@@ -24,7 +24,7 @@ class Durability(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LogConfig:
-    """One partition's settings. The last two are not a topic's but the broker's."""
+    """One partition's settings. The last three are not a topic's but the broker's."""
 
     cleanup_policy: frozenset[str] = frozenset({"delete"})
     compression_type: str = "producer"
@@ -52,6 +52,7 @@ class LogConfig:
     segment_ms: int = 604_800_000
     durability: Durability = Durability.FSYNC
     producer_id_expiration_ms: int = 86_400_000
+    recovery_point_interval_bytes: int = 262_144
 
     @property
     def is_compacted(self) -> bool:

@@ -28,6 +28,8 @@ _TIME_ENTRY = Struct(">qi")
 class OffsetIndex:
     """Where to begin reading for an offset."""
 
+    ENTRY_BYTES = _OFFSET_ENTRY_BYTES
+
     __slots__ = ("_positions", "_relative_offsets", "base_offset")
 
     def __init__(self, base_offset: int) -> None:
@@ -63,9 +65,10 @@ class OffsetIndex:
     def is_full(self, limit_bytes: int) -> bool:
         return len(self._positions) >= limit_bytes // _OFFSET_ENTRY_BYTES
 
-    def to_bytes(self) -> bytes:
-        mixed = array("i", bytes(_OFFSET_ENTRY_BYTES * len(self)))
-        mixed[0::2], mixed[1::2] = self._relative_offsets, self._positions
+    def to_bytes(self, first: int = 0) -> bytes:
+        """The entries from the ``first`` on."""
+        mixed = array("i", bytes(_OFFSET_ENTRY_BYTES * (len(self) - first)))
+        mixed[0::2], mixed[1::2] = self._relative_offsets[first:], self._positions[first:]
         if sys.byteorder == "little":
             mixed.byteswap()
         return mixed.tobytes()
@@ -99,6 +102,8 @@ class OffsetIndex:
 
 class TimeIndex:
     """From where on to look for a timestamp."""
+
+    ENTRY_BYTES = _TIME_ENTRY.size
 
     __slots__ = ("_relative_offsets", "_timestamps", "base_offset")
 
@@ -150,9 +155,10 @@ class TimeIndex:
         # One entry stays free for the largest timestamp, which is added when the segment is sealed.
         return len(self._timestamps) >= limit_bytes // _TIME_ENTRY.size - 1
 
-    def to_bytes(self) -> bytes:
+    def to_bytes(self, first: int = 0) -> bytes:
+        """The entries from the ``first`` on."""
         pack = _TIME_ENTRY.pack
-        return b"".join(map(pack, self._timestamps, self._relative_offsets))
+        return b"".join(map(pack, self._timestamps[first:], self._relative_offsets[first:]))
 
     @classmethod
     def from_bytes(cls, base_offset: int, data: bytes) -> TimeIndex | None:

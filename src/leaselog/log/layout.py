@@ -15,6 +15,7 @@ __all__ = [
     "INDEX",
     "LOG",
     "METADATA",
+    "RECOVERY_POINT",
     "SNAPSHOT",
     "SWAP",
     "TIME_INDEX",
@@ -37,6 +38,8 @@ CLEANED = ".cleaned"
 SWAP = ".swap"
 EPOCHS = "leader-epoch-checkpoint"
 METADATA = "partition.metadata"
+#: not Kafka's: see ``recovery_point``
+RECOVERY_POINT = "recovery-point"
 
 _OFFSET_DIGITS = 20
 _SEGMENT_NAME = re.compile(rf"(\d{{{_OFFSET_DIGITS}}})(\.[a-z.]+)")

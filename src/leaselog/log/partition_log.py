@@ -36,12 +36,12 @@ from leaselog.log.ingest_rules import IngestRules
 from leaselog.log.inspection import Inspection
 from leaselog.log.layout import CLEANED, EPOCHS
 from leaselog.log.open_segments import OpenSegments
-from leaselog.log.producer_state import Producer
+from leaselog.log.producer_state import Producer, ProducerLimit
 from leaselog.log.recovery import Loaded, load, make
 from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
 from leaselog.log.segment import FileSlice
 from leaselog.log.segment_list import SegmentList
-from leaselog.log.snapshots import write_snapshot
+from leaselog.log.snapshots import SnapshotWrite
 from leaselog.log.sync_job import SyncJob, Unsynced
 from leaselog.log.timestamps import FoundOffset, first_at_or_after, largest_timestamp
 from leaselog.model import ErrorCode, Refused, TopicId
@@ -110,6 +110,7 @@ class PartitionLog:
         self.durable_end = self.end_offset
         self._unsynced = Unsynced(loaded.unsynced_paths, loaded.unsynced_directories)
         self._syncing: SyncJob | None = None
+        self._wants_point = False
         #: all below has been through the cleaner; what the data directory's checkpoint keeps
         self.cleaned_to = 0
         #: what recovery cut off the end when the log was opened
@@ -132,6 +133,7 @@ class PartitionLog:
         start_offset: int = 0,
         cleaned_to: int = 0,
         opened: OpenSegments | None = None,
+        in_all: ProducerLimit | None = None,
         upto: int | None = None,
     ) -> PartitionLog:
         """Open the partition in ``directory``, recovering unless the last stop was ``clean``. One that is not there
@@ -139,8 +141,8 @@ class PartitionLog:
 
         ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say. A log
         that ends before its ``start_offset`` begins anew there, and one that goes past ``upto`` is cut there. Pass
-        one ``opened`` to all logs of a broker so that they share its bound. Raises ``UnusableLog`` if the directory
-        is another topic's (``ForeignLog``) or damaged, ``OSError`` if the disk refuses.
+        one ``opened`` and one ``in_all`` to all logs of a broker so that they share their bounds. Raises
+        ``UnusableLog`` if the directory is another topic's (``ForeignLog``) or damaged, ``OSError`` if a disk refuses.
         """
         opened = OpenSegments() if opened is None else opened
         loaded = load(
@@ -153,6 +155,7 @@ class PartitionLog:
             recovery_point=recovery_point,
             start_offset=start_offset,
             opened=opened,
+            in_all=in_all,
             upto=upto,
         )
         log = cls(files, directory, topic_id, config, loaded, start_offset, opened, clean=clean)
@@ -298,7 +301,7 @@ class PartitionLog:
     def roll(self, now_ms: int) -> None:
         """Seal the active segment and begin the next. Raises ``OSError``."""
         self._unsynced.files += self._segments.roll(now_ms)
-        write_snapshot(self._files, self.directory, self.end_offset, self._producers)
+        self._unsynced.writes.append(SnapshotWrite(self.directory, self.end_offset, self._producers))
         self._unsynced.add(directory=self.directory)
 
     def _fail(self, error: OSError) -> None:
@@ -345,25 +348,38 @@ class PartitionLog:
         """
         if self._syncing is not None or self._is_unsyncable:
             return None
+        wants_point, self._wants_point = self._wants_point, False
         flushes_all = self.config.durability is not Durability.OS
         if not flushes_all and self.end_offset - self.durable_end >= self.config.flush_messages:
             flushes_all = True
         if not flushes_all and not self._unsynced.files:
             return None
-        self._syncing = self._sync_job(flushes_all, with_late=False)
+        self._syncing = self._sync_job(flushes_all, with_late=False, wants_point=wants_point)
         return self._syncing
 
-    def _sync_job(self, takes_active: bool, *, with_late: bool) -> SyncJob | None:
+    def ask_for_point(self) -> bool:
+        """Have the next sync job write a recovery point, however little there is to say. Whether there is anything."""
+        is_synced = self.config.durability is not Durability.OS and self.failure is None
+        self._wants_point = is_synced and self._segments.active.bytes_since_point > 0
+        return self._wants_point
+
+    def _sync_job(self, takes_active: bool, *, with_late: bool, wants_point: bool = False) -> SyncJob | None:
         active = self._segments.active
         has_news = takes_active and active.end_offset > max(self.durable_end, active.base_offset)
         end_offset = active.end_offset if takes_active else active.base_offset
         file = active.file() if has_news else None
-        return self._unsynced.take(self._files, end_offset, file, with_late=with_late)
+        point = None
+        interval_bytes = 1 if wants_point else self.config.recovery_point_interval_bytes
+        if takes_active and active.bytes_since_point >= interval_bytes:
+            point = active.point(self._topic_id, tuple(self._producers))
+        return self._unsynced.take(self._files, end_offset, file, with_late=with_late, point=point)
 
     def synced(self, job: SyncJob) -> None:
         """``job`` ran: what it covered is durable."""
         if job is self._syncing:
             self._syncing = None
+        if job.point is not None and not job.point.is_written:
+            self._segments.active.forget_point()
         if not self._is_unsyncable:
             self.durable_end = max(self.durable_end, job.end_offset)
 
@@ -420,14 +436,16 @@ class PartitionLog:
             active = self._segments.active
             if active.size_bytes and self.end_offset != self._settled_end:
                 self._unsynced.files += active.write_indexes()
-                snapshot = write_snapshot(self._files, self.directory, self.end_offset, self._producers)
-                self._unsynced.add(path=snapshot, directory=self.directory)
+                snapshot = SnapshotWrite(self.directory, self.end_offset, self._producers)
+                snapshot.write(self._files)
+                self._unsynced.add(path=snapshot.path, directory=self.directory)
             self.flush()
         self.abandon()
 
     def abandon(self) -> None:
         """Let go of the files as they are: the partition is being deleted."""
         self._segments.forget()
+        self._producers.clear()
         self._is_unsyncable = True
         self.failure = self.failure or OSError("closed")
 
@@ -625,9 +643,9 @@ class PartitionLog:
         self._rules = IngestRules.of(config)
         self._producers.expiration_ms = config.producer_id_expiration_ms
 
-    def expire_producers(self, now_ms: int) -> None:
-        """Forget producers silent for longer than `producer.id.expiration.ms`."""
-        self._producers.expire(now_ms)
+    def expire_producers(self, now_ms: int) -> Steps[int]:
+        """Forget producers silent for longer than `producer.id.expiration.ms`. How many that were."""
+        return self._producers.expire(now_ms)
 
     def producers(self) -> Iterator[Producer]:
         """For DescribeProducers: whoever is remembered, to be read and not changed."""

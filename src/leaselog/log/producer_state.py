@@ -9,13 +9,14 @@ Left for transactions: markers move the epoch and end the open transaction here,
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from struct import Struct
+from typing import NamedTuple
 
 from crc32c import crc32c
 
+from leaselog.log._steps import Steps
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.errors import BadLength, BadValue, CorruptBatch, Truncated
 from leaselog.wire.primitives import Buffer
@@ -27,12 +28,19 @@ from leaselog.wire.record_batch import (
     BatchHeader,
 )
 
-__all__ = ["MAX_PRODUCERS", "REMEMBERED_BATCHES", "KnownBatch", "Producer", "ProducerState"]
+__all__ = ["KnownBatch", "Producer", "ProducerLimit", "ProducerState", "format_snapshot"]
 
 #: A producer has at most five requests in flight (`max.in.flight.requests.per.connection`), so no more can repeat.
 REMEMBERED_BATCHES = 5
-#: Kafka has no bound but time. Beyond this the producer silent for longest is forgotten, as if it had expired.
-MAX_PRODUCERS = 100_000
+#: of one partition. Kafka has no bound but time: beyond this the one that wrote longest ago is forgotten, as if it had
+#: expired. What is lost with it is that a repetition of its last batches would be known.
+MAX_PRODUCERS = 20_000
+#: of all partitions together, half a kilobyte each
+MAX_PRODUCERS_IN_ALL = 200_000
+
+#: of the producers of the log that has the most, forgotten at once
+_FORGOTTEN_PART = 8
+_PRODUCERS_PER_STEP = 2048
 
 _SNAPSHOT_VERSION = 1
 _SNAPSHOT_HEAD = Struct(">hI")
@@ -42,8 +50,7 @@ _ENTRY = Struct(">qhiqiqiq")
 _NONE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class KnownBatch:
+class KnownBatch(NamedTuple):
     """A batch already in the log. Sequences are inclusive, and wrap to 0 after 2^31-1."""
 
     first_sequence: int
@@ -54,9 +61,8 @@ class KnownBatch:
     timestamp_ms: int
 
 
-@dataclass(slots=True)
-class Producer:
-    """One producer's past, as far as it is remembered."""
+class Producer(NamedTuple):
+    """One producer's past, as far as it is remembered. Never changed, only replaced: a list of them is a snapshot."""
 
     producer_id: int
     epoch: int = NO_PRODUCER_EPOCH
@@ -65,7 +71,7 @@ class Producer:
     #: -1 without an open transaction
     transaction_start: int = _NONE
     #: oldest first, all of ``epoch``
-    batches: deque[KnownBatch] = field(default_factory=lambda: deque(maxlen=REMEMBERED_BATCHES))
+    batches: tuple[KnownBatch, ...] = ()
 
     @property
     def last_sequence(self) -> int:
@@ -81,26 +87,74 @@ class Producer:
                 return known
         return None
 
-    def begin_epoch(self, epoch: int) -> None:
-        if epoch != self.epoch:
-            self.epoch = epoch
-            self.batches.clear()
+    def after(self, header: BatchHeader, coordinator_epoch: int | None) -> Producer:
+        """As it is once the batch is in the log."""
+        batches = self.batches if header.producer_epoch == self.epoch else ()
+        start = self.transaction_start
+        if header.is_control:
+            start = _NONE
+        else:
+            batches = (*batches[1 - REMEMBERED_BATCHES :], _known(header))
+            if header.is_transactional and start < 0:
+                start = header.base_offset
+        coordinator = self.coordinator_epoch
+        if header.is_control and coordinator_epoch is not None:
+            coordinator = coordinator_epoch
+        return Producer(
+            self.producer_id, header.producer_epoch, coordinator, header.max_timestamp, start, batches
+        )
+
+
+class ProducerLimit:
+    """A bound on the producers that all logs of a broker remember together. Belongs to the logs' owner thread.
+
+    Beyond it the log that a producer is new to forgets its own oldest if it has more than its share, else the log
+    that has the most does: who brings many producers to one partition does not make the others forget theirs.
+    """
+
+    def __init__(self, limit: int = MAX_PRODUCERS_IN_ALL) -> None:
+        self._limit = limit
+        self._count = 0
+        #: those that remember any
+        self._states: dict[ProducerState, None] = {}
+
+    def __len__(self) -> int:
+        return self._count
+
+    def changed(self, state: ProducerState, by: int) -> None:
+        """``state`` remembers so many more, or fewer."""
+        self._count += by
+        if len(state):
+            self._states[state] = None
+        else:
+            self._states.pop(state, None)
+        if self._count > self._limit:
+            share = self._limit // len(self._states)
+            most = state if len(state) > share else max(self._states, key=len)
+            most.forget_oldest(max(len(most) // _FORGOTTEN_PART, 1))
 
 
 class ProducerState:
     """The producers of one partition, those that wrote last at the end."""
 
-    def __init__(self, *, expiration_ms: int = 86_400_000, limit: int = MAX_PRODUCERS) -> None:
+    def __init__(
+        self,
+        *,
+        expiration_ms: int = 86_400_000,
+        limit: int = MAX_PRODUCERS,
+        in_all: ProducerLimit | None = None,
+    ) -> None:
         #: `producer.id.expiration.ms`; may be changed at any time
         self.expiration_ms = expiration_ms
         self._limit = limit
+        self._in_all = ProducerLimit() if in_all is None else in_all
         self._producers: dict[int, Producer] = {}
 
     def __len__(self) -> int:
         return len(self._producers)
 
     def __iter__(self) -> Iterator[Producer]:
-        """For DescribeProducers: every producer, to be read and not changed."""
+        """For DescribeProducers, and for a snapshot to be written elsewhere."""
         return iter(self._producers.values())
 
     @property
@@ -145,38 +199,37 @@ class ProducerState:
         """
         if not header.has_producer:
             return
-        producer = self._producers.pop(header.producer_id, None) or Producer(header.producer_id)
-        self._producers[header.producer_id] = producer
-        producer.begin_epoch(header.producer_epoch)
-        producer.last_timestamp_ms = header.max_timestamp
-        if header.is_control:
-            producer.transaction_start = _NONE
-            if coordinator_epoch is not None:
-                producer.coordinator_epoch = coordinator_epoch
-        else:
-            _remember(producer, header)
-        if len(self._producers) > self._limit:
-            self._forget_oldest()
+        known = self._producers.pop(header.producer_id, None)
+        producer = Producer(header.producer_id) if known is None else known
+        self._producers[header.producer_id] = producer.after(header, coordinator_epoch)
+        if known is None:
+            if len(self._producers) > self._limit:
+                self.forget_oldest(1)
+            self._in_all.changed(self, 1)
 
-    def expire(self, now_ms: int) -> int:
+    def expire(self, now_ms: int) -> Steps[int]:
         """Forget who has been silent for the expiration and has no transaction open. How many that were.
 
         Silence counts from the largest timestamp of a producer's last batch, as in Kafka: one that writes old
         timestamps is forgotten early.
         """
-        silent = [p for p in self._producers.values() if self._is_expired(p, now_ms)]
-        for producer in silent:
-            del self._producers[producer.producer_id]
-        return len(silent)
+        yield None
+        count = 0
+        for looked_at, producer in enumerate(tuple(self._producers.values()), 1):
+            if self._is_expired(producer, now_ms) and self._producers.get(producer.producer_id) is producer:
+                del self._producers[producer.producer_id]
+                self._in_all.changed(self, -1)
+                count += 1
+            if looked_at % _PRODUCERS_PER_STEP == 0:
+                yield None
+        return count
 
     def clear(self) -> None:
-        self._producers.clear()
+        self._replace({})
 
     def snapshot(self) -> bytes:
-        """The content of a `.snapshot` file. Of each producer only the last batch is kept, as in Kafka."""
-        entries = b"".join(map(_write_entry, self._producers.values()))
-        body = _COUNT.pack(len(self._producers)) + entries
-        return _SNAPSHOT_HEAD.pack(_SNAPSHOT_VERSION, crc32c(body)) + body
+        """The content of a `.snapshot` file."""
+        return format_snapshot(tuple(self))
 
     def restore(self, data: Buffer, now_ms: int) -> None:
         """Take the place of what is known with a snapshot's producers, those expired by now left out.
@@ -184,18 +237,28 @@ class ProducerState:
         Raises a ``DecodeError`` for anything but a snapshot, and then has changed nothing.
         """
         restored = (p for p in _read_snapshot(data) if not self._is_expired(p, now_ms))
-        self._producers = {producer.producer_id: producer for producer in restored}
-        while len(self._producers) > self._limit:
-            self._forget_oldest()
+        self._replace({producer.producer_id: producer for producer in restored})
+        self.forget_oldest(len(self._producers) - self._limit)
+
+    def _replace(self, producers: dict[int, Producer]) -> None:
+        more = len(producers) - len(self._producers)
+        self._producers = producers
+        self._in_all.changed(self, more)
 
     def _is_expired(self, producer: Producer, now_ms: int) -> bool:
         is_silent = now_ms - producer.last_timestamp_ms >= self.expiration_ms
         return is_silent and producer.transaction_start < 0
 
-    def _forget_oldest(self) -> None:
-        """The oldest without an open transaction; if all have one, the oldest."""
+    def forget_oldest(self, count: int) -> None:
+        """Those without an open transaction first; if all have one, the oldest."""
+        if count <= 0:
+            return
         free = (p.producer_id for p in self._producers.values() if p.transaction_start < 0)
-        del self._producers[next(free, next(iter(self._producers)))]
+        chosen = list(islice(free, count))
+        chosen += islice((key for key in self._producers if key not in chosen), count - len(chosen))
+        for producer_id in chosen:
+            del self._producers[producer_id]
+        self._in_all.changed(self, -len(chosen))
 
 
 def _follows(producer: Producer, header: BatchHeader) -> bool:
@@ -210,17 +273,20 @@ def _next(sequence: int) -> int:
     return (sequence + 1) & MAX_SEQUENCE
 
 
-def _remember(producer: Producer, header: BatchHeader) -> None:
-    known = KnownBatch(
+def _known(header: BatchHeader) -> KnownBatch:
+    return KnownBatch(
         header.base_sequence,
         header.last_sequence,
         header.base_offset,
         header.end_offset,
         header.max_timestamp,
     )
-    producer.batches.append(known)
-    if header.is_transactional and producer.transaction_start < 0:
-        producer.transaction_start = header.base_offset
+
+
+def format_snapshot(producers: Sequence[Producer]) -> bytes:
+    """The content of a `.snapshot` file. Of each producer only the last batch is kept, as in Kafka."""
+    body = _COUNT.pack(len(producers)) + b"".join(map(_write_entry, producers))
+    return _SNAPSHOT_HEAD.pack(_SNAPSHOT_VERSION, crc32c(body)) + body
 
 
 def _write_entry(producer: Producer) -> bytes:
@@ -263,12 +329,11 @@ def _read_entry(
     coordinator_epoch: int,
     transaction_start: int,
 ) -> Producer:
-    producer = Producer(producer_id, epoch, coordinator_epoch, timestamp_ms, transaction_start)
+    batches: tuple[KnownBatch, ...] = ()
     if last_offset >= 0:
         first_sequence = NO_SEQUENCE
         if last_sequence != NO_SEQUENCE:
             first_sequence = (last_sequence - offset_delta) & MAX_SEQUENCE
         start = last_offset - offset_delta
-        known = KnownBatch(first_sequence, last_sequence, start, last_offset + 1, timestamp_ms)
-        producer.batches.append(known)
-    return producer
+        batches = (KnownBatch(first_sequence, last_sequence, start, last_offset + 1, timestamp_ms),)
+    return Producer(producer_id, epoch, coordinator_epoch, timestamp_ms, transaction_start, batches)

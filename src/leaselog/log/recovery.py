@@ -22,9 +22,20 @@ from leaselog.log.checkpoints import format_epochs, format_metadata, parse_epoch
 from leaselog.log.config import LogConfig
 from leaselog.log.epochs import LeaderEpochs
 from leaselog.log.files import File, Files, read_whole, replace_whole
-from leaselog.log.layout import EPOCHS, INDEX, LOG, METADATA, SWAP, TIME_INDEX, offset_of, segment_path
+from leaselog.log.layout import (
+    EPOCHS,
+    INDEX,
+    LOG,
+    METADATA,
+    RECOVERY_POINT,
+    SWAP,
+    TIME_INDEX,
+    offset_of,
+    segment_path,
+)
 from leaselog.log.open_segments import OpenSegments
-from leaselog.log.producer_state import ProducerState
+from leaselog.log.producer_state import ProducerLimit, ProducerState
+from leaselog.log.recovery_point import RecoveryPoint, read_point
 from leaselog.log.segment import Segment
 from leaselog.log.snapshots import restore_producers
 from leaselog.log.swaps import finish_swaps
@@ -70,8 +81,12 @@ class _Place:
     config: LogConfig
     now_ms: int
     opened: OpenSegments
+    in_all: ProducerLimit | None
     #: nothing from there on is kept
     upto: int
+
+    def producers(self) -> ProducerState:
+        return ProducerState(expiration_ms=self.config.producer_id_expiration_ms, in_all=self.in_all)
 
     def segment(self, base_offset: int, *, size_bytes: int, end_offset: int) -> Segment:
         return Segment(
@@ -96,6 +111,7 @@ def load(
     recovery_point: int,
     start_offset: int,
     opened: OpenSegments,
+    in_all: ProducerLimit | None = None,
     upto: int | None = None,
 ) -> Loaded:
     """Open the directory, if there is one, and keep what lies before ``upto``.
@@ -103,7 +119,8 @@ def load(
     Raises ``UnusableLog`` if it belongs to another topic or is damaged where nothing but damage explains it, and
     ``OSError``.
     """
-    place = _Place(files, directory, config, now_ms, opened, 2**63 - 1 if upto is None else upto)
+    upto = 2**63 - 1 if upto is None else upto
+    place = _Place(files, directory, config, now_ms, opened, in_all, upto)
     if not files.exists(directory):
         return _nothing(place, start_offset)
     try:
@@ -114,12 +131,17 @@ def load(
 
 
 def _load(place: _Place, topic_id: TopicId, *, clean: bool, recovery_point: int, start_offset: int) -> Loaded:
-    files, directory, config, now_ms = place.files, place.directory, place.config, place.now_ms
+    files, directory, now_ms = place.files, place.directory, place.now_ms
     is_doubtful = _claim(place, topic_id, clean) or not clean
     _sweep(place)
     finish_swaps(files, directory)
     found_bytes = 0 if clean else _size_bytes(place)
-    segments = _load_segments(place, clean, recovery_point)
+    point = None if clean else read_point(files, directory, topic_id)
+    if point is not None and point.end_offset <= place.upto:
+        recovery_point = max(recovery_point, point.end_offset)
+        segments, resumed = _load_segments(place, clean, recovery_point, point)
+    else:
+        segments, resumed = _load_segments(place, clean, recovery_point, None)
     cut_bytes = max(found_bytes - sum(segment.size_bytes for segment in segments), 0)
     if segments and segments[-1].end_offset < start_offset:
         # Offsets once given up by DeleteRecords are not given out again. Java does the same.
@@ -128,8 +150,12 @@ def _load(place: _Place, topic_id: TopicId, *, clean: bool, recovery_point: int,
     if not segments:
         segments = [_first_segment(place, start_offset)]
     epochs = _load_epochs(place, segments, 2**63 - 1 if clean else recovery_point)
-    producers = ProducerState(expiration_ms=config.producer_id_expiration_ms)
-    restore_producers(files, directory, segments, producers, now_ms=now_ms)
+    producers = place.producers()
+    restore_producers(files, directory, segments, producers, now_ms=now_ms, point=resumed)
+    if point is not None and segments[-1].end_offset < point.end_offset:
+        # A disk that lost what it had synced: the point must not be believed once the log has grown past it.
+        files.remove(f"{directory}/{RECOVERY_POINT}")
+        files.sync_directory(directory)
     paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS)] if is_doubtful else []
     directories = [directory, directory.rpartition("/")[0]] if is_doubtful else []
     segments[-1].let_go()
@@ -153,8 +179,7 @@ def make(files: Files, directory: str, topic_id: TopicId, base_offset: int) -> s
 def _nothing(place: _Place, start_offset: int) -> Loaded:
     segment = place.segment(start_offset, size_bytes=0, end_offset=start_offset)
     segment.start_indexes()
-    producers = ProducerState(expiration_ms=place.config.producer_id_expiration_ms)
-    return Loaded([segment], LeaderEpochs([]), producers, [], [], cut_bytes=0, is_made=False)
+    return Loaded([segment], LeaderEpochs([]), place.producers(), [], [], cut_bytes=0, is_made=False)
 
 
 def _size_bytes(place: _Place) -> int:
@@ -204,7 +229,11 @@ def _first_segment(place: _Place, start_offset: int) -> Segment:
     return segment
 
 
-def _load_segments(place: _Place, clean: bool, recovery_point: int) -> list[Segment]:
+def _load_segments(
+    place: _Place, clean: bool, recovery_point: int, point: RecoveryPoint | None
+) -> tuple[list[Segment], RecoveryPoint | None]:
+    """The segments, and the point if the last of them was resumed there."""
+    resumed = None
     names = place.files.names(place.directory)
     found = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
     bases = [base for base in found if base <= place.upto]
@@ -223,20 +252,33 @@ def _load_segments(place: _Place, clean: bool, recovery_point: int) -> list[Segm
             _drop(place, bases[at:])
             break
         segments.append(segment)
-        if not (clean and segment.find_end()) and not _validate(place, segment):
+        if clean and segment.find_end():
+            continue
+        size_bytes = segment.size_bytes
+        # A sync may have failed before the broker died: what it lost is still there to be read, and only in memory.
+        segment.file().forget_cached()
+        if point is not None and next_base is None and segment.resume(point):
+            resumed = point
+        else:
+            segment.size_bytes, segment.end_offset = 0, base
+            segment.start_indexes()
+        if not _validate(place, segment, size_bytes):
             _drop(place, bases[at + 1 :])
             break
     _settle(place, segments, clean)
-    return segments
+    return segments, resumed
 
 
-def _validate(place: _Place, segment: Segment) -> bool:
-    """Count in every batch that holds up and cut off the rest. False if there was a rest."""
-    size_bytes, segment.size_bytes = segment.size_bytes, 0
-    # A sync may have failed before the broker died: what it lost is still there to be read, and only in memory.
-    segment.file().forget_cached()
-    segment.start_indexes()
-    for _, header, _ in scan_valid(segment.file(), size_bytes, segment.base_offset):
+def _validate(place: _Place, segment: Segment, size_bytes: int) -> bool:
+    """Count in every batch from the segment's end on that holds up, and cut off the rest. False if there was a rest."""
+    batches = scan_valid(
+        segment.file(),
+        size_bytes,
+        segment.base_offset,
+        position=segment.size_bytes,
+        next_offset=segment.end_offset,
+    )
+    for _, header, _ in batches:
         if header.end_offset > place.upto:
             break
         segment.index(header, place.config.index_interval_bytes)
@@ -279,7 +321,8 @@ def _load_epochs(place: _Place, segments: list[Segment], known_to: int) -> Leade
     epochs.cut_back(segments[-1].end_offset)
     for segment in segments:
         if segment.size_bytes and (segment.end_offset > known_to or not kept):
-            for _, header in segment.headers():
+            known_here = kept and known_to > segment.base_offset
+            for _, header in segment.headers(segment.batch_of(known_to) if known_here else 0):
                 epochs.assign(header.leader_epoch, header.base_offset)
     if epochs.entries() != kept:
         # An epoch that was cut off must not come back once the log has grown past its start.

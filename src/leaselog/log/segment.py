@@ -9,8 +9,11 @@ Files are opened when first needed. The active segment keeps its one descriptor;
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
+from uuid import UUID
+
+from crc32c import crc32c
 
 from leaselog.log._scan import scan_headers
 from leaselog.log._tail import Tail
@@ -19,8 +22,10 @@ from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, segment_path
 from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
+from leaselog.log.producer_state import Producer
+from leaselog.log.recovery_point import IndexPart, PointWrite, RecoveryPoint
 from leaselog.wire.errors import CorruptBatch, DecodeError
-from leaselog.wire.record_batch import BatchHeader
+from leaselog.wire.record_batch import BatchHeader, check_crc, read_header
 
 __all__ = ["FileSlice", "Segment", "TimestampAt"]
 
@@ -28,6 +33,8 @@ __all__ = ["FileSlice", "Segment", "TimestampAt"]
 _INTERVAL_BYTES = 4096
 #: `index.interval.bytes` may ask for more, up to no index at all; a look-up would then read a segment's every header
 _LONGEST_INTERVAL_BYTES = 16 * 1024
+#: before the first recovery point
+_NOTHING_POINTED = (IndexPart(0, 0), IndexPart(0, 0))
 #: where the nothing that an empty segment holds is read from: it may have no file yet
 _NO_BYTES = MemoryFiles().open("empty", create=True)
 
@@ -80,6 +87,9 @@ class Segment:
         self._first_timestamp: int | None = None
         self._bytes_since_entry = 0
         self._tail = Tail()
+        #: how much of it, and of its indexes, the last recovery point covers
+        self._pointed_bytes = 0
+        self._pointed = _NOTHING_POINTED
 
     def path(self, suffix: str = LOG) -> str:
         return segment_path(self._directory, self.base_offset, suffix + self._name_suffix)
@@ -292,6 +302,95 @@ class Segment:
         self._offset_index, self._time_index = OffsetIndex(self.base_offset), TimeIndex(self.base_offset)
         self._largest, self._first_timestamp = TimestampAt(-1, self.base_offset), None
         self._bytes_since_entry, self._tail = 0, Tail()
+        self.forget_point()
+
+    # -- recovery points --------------------------------------------------------------------------------
+
+    @property
+    def bytes_since_point(self) -> int:
+        return self.size_bytes - self._pointed_bytes
+
+    def point(self, topic_id: UUID, producers: Sequence[Producer]) -> PointWrite | None:
+        """A recovery point at the end; None if nothing has been appended since the segment was opened.
+
+        From here on it is taken for written: see ``forget_point``.
+        """
+        last_batch_at = self._tail.last_position()
+        if last_batch_at is None:
+            return None
+        offsets, times = self.offset_index(), self.time_index()
+        known_offsets, known_times = self._pointed
+        more_offsets, more_times = (
+            offsets.to_bytes(known_offsets.entries),
+            times.to_bytes(known_times.entries),
+        )
+        tails = (
+            (self.path(INDEX), known_offsets.entries * offsets.ENTRY_BYTES, more_offsets),
+            (self.path(TIME_INDEX), known_times.entries * times.ENTRY_BYTES, more_times),
+        )
+        self._pointed_bytes = self.size_bytes
+        self._pointed = (
+            IndexPart(len(offsets), crc32c(more_offsets, known_offsets.crc)),
+            IndexPart(len(times), crc32c(more_times, known_times.crc)),
+        )
+        point = RecoveryPoint(
+            topic_id,
+            self.base_offset,
+            self.end_offset,
+            self.size_bytes,
+            last_batch_at,
+            self._bytes_since_entry,
+            *self.largest(),
+            -1 if self._first_timestamp is None else self._first_timestamp,
+            *self._pointed,
+        )
+        return PointWrite(self._directory, point, producers, tails)
+
+    def forget_point(self) -> None:
+        """The last one was not written, or is not to be relied on: the next says everything anew."""
+        self._pointed_bytes, self._pointed = 0, _NOTHING_POINTED
+
+    def resume(self, point: RecoveryPoint) -> bool:
+        """Begin where the point says, everything before it taken as known. False if it does not fit what is here.
+
+        Raises ``OSError``.
+        """
+        if point.base_offset != self.base_offset or not self._ends_with_batch(point):
+            return False
+        offsets = OffsetIndex.from_bytes(self.base_offset, self._prefix(INDEX, point.offsets, OffsetIndex))
+        times = TimeIndex.from_bytes(self.base_offset, self._prefix(TIME_INDEX, point.times, TimeIndex))
+        if offsets is None or times is None:
+            return False
+        if (len(offsets), len(times)) != (point.offsets.entries, point.times.entries):
+            return False
+        self._offset_index, self._time_index = offsets, times
+        self.size_bytes, self.end_offset = point.size_bytes, point.end_offset
+        self._largest = TimestampAt(point.largest_timestamp, point.offset_of_largest)
+        self._first_timestamp = point.first_timestamp
+        self._bytes_since_entry, self._tail = point.bytes_since_entry, Tail()
+        self._pointed_bytes, self._pointed = point.size_bytes, (point.offsets, point.times)
+        return True
+
+    def _ends_with_batch(self, point: RecoveryPoint) -> bool:
+        """Whether a whole batch ends where the point says, in the file and in the log."""
+        size_bytes = point.size_bytes - point.last_batch_at
+        if not 0 <= point.last_batch_at < point.size_bytes <= self.size_bytes:
+            return False
+        batch = self.file().read_at(point.last_batch_at, size_bytes)
+        try:
+            header = read_header(batch)
+            check_crc(batch, header)
+        except DecodeError:
+            return False
+        return (header.size_bytes, header.end_offset) == (size_bytes, point.end_offset)
+
+    def _prefix(self, suffix: str, part: IndexPart, kind: type[OffsetIndex | TimeIndex]) -> bytes:
+        """The bytes of an index that a point relies on; of another length if they are not those."""
+        path = self.path(suffix)
+        if not part.entries or not self._files.exists(path):
+            return b""
+        data = self._files.open(path).read_at(0, part.entries * kind.ENTRY_BYTES)
+        return data if crc32c(data) == part.crc else b""
 
     def write_indexes(self) -> list[File]:
         """Put both indexes into their files. The files come back open, to be synced when it suits."""

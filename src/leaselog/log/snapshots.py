@@ -1,43 +1,60 @@
 """The producer snapshots beside the segments: `<offset>.snapshot`, the producers' state up to that offset.
 
-One is written whenever a segment is sealed and at a clean close. They only save reading: a torn or missing one
-means replaying from the one before, so nobody syncs them, and a damaged one just goes.
+One is written whenever a segment is sealed, with the next sync, and at a clean close. They only save reading: a torn or
+missing one means replaying from the one before, so nobody syncs them, and a damaged one just goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from leaselog.log.files import Files, read_whole, replace_whole
 from leaselog.log.layout import SNAPSHOT, offset_of, segment_path
-from leaselog.log.producer_state import ProducerState
+from leaselog.log.producer_state import Producer, ProducerState, format_snapshot
+from leaselog.log.recovery_point import RecoveryPoint
 from leaselog.log.segment import Segment
 from leaselog.wire.errors import DecodeError
 
-__all__ = ["restore_producers", "write_snapshot"]
+__all__ = ["SnapshotWrite", "restore_producers"]
 
 
-def write_snapshot(files: Files, directory: str, offset: int, producers: ProducerState) -> str:
-    """Keep the state after everything below ``offset``. Returns the path."""
-    path = segment_path(directory, offset, SNAPSHOT)
-    replace_whole(files, path, producers.snapshot()).close()
-    return path
+class SnapshotWrite:
+    """A snapshot to be written by another thread: there may be tens of thousands of producers."""
+
+    def __init__(self, directory: str, offset: int, producers: Iterable[Producer]) -> None:
+        self.path = segment_path(directory, offset, SNAPSHOT)
+        self._producers = tuple(producers)
+
+    def write(self, files: Files) -> None:
+        """The state after everything below the offset; without it, what came after the one before is read again."""
+        with suppress(OSError):
+            replace_whole(files, self.path, format_snapshot(self._producers)).close()
 
 
 def restore_producers(
-    files: Files, directory: str, segments: Sequence[Segment], producers: ProducerState, *, now_ms: int
+    files: Files,
+    directory: str,
+    segments: Sequence[Segment],
+    producers: ProducerState,
+    *,
+    now_ms: int,
+    point: RecoveryPoint | None,
 ) -> None:
-    """Fill ``producers`` from the newest snapshot that fits, and from the batches behind it."""
+    """Fill ``producers`` from the newest snapshot that fits, and from the batches behind it. A recovery ``point`` has
+    one of its own."""
     end = segments[-1].end_offset
     snapshots = [
         offset for name in files.names(directory) if (offset := offset_of(name, SNAPSHOT)) is not None
     ]
     useful = {segment.base_offset for segment in segments}
     replay_from, is_restored = segments[0].base_offset, False
+    if point is not None and _restored(point.producers, producers, now_ms):
+        replay_from, is_restored = point.end_offset, True
     for offset in sorted(snapshots, reverse=True):
         path = segment_path(directory, offset, SNAPSHOT)
         if offset <= end and not is_restored:
-            is_restored = _try_restore(files, path, producers, now_ms)
+            is_restored = _restored(read_whole(files, path), producers, now_ms)
             if is_restored:
                 replay_from = offset
                 continue
@@ -51,9 +68,9 @@ def restore_producers(
             _replay(segment, replay_from, producers)
 
 
-def _try_restore(files: Files, path: str, producers: ProducerState, now_ms: int) -> bool:
+def _restored(snapshot: bytes, producers: ProducerState, now_ms: int) -> bool:
     try:
-        producers.restore(read_whole(files, path), now_ms)
+        producers.restore(snapshot, now_ms)
     except DecodeError:
         return False
     return True

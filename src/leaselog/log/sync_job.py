@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from leaselog.log.files import File, Files
+from leaselog.log.recovery_point import PointWrite
 
 __all__ = ["SyncJob", "Unsynced"]
+
+
+class Write(Protocol):
+    """Touches nothing of the log's, and raises nothing that a disk may say."""
+
+    def write(self, files: Files) -> None: ...
 
 
 class SyncJob(NamedTuple):
@@ -24,14 +31,22 @@ class SyncJob(NamedTuple):
     paths: tuple[str, ...]
     directories: tuple[str, ...]
     file_system: Files
+    #: files that may as well not be written, as they only save reading at the next start
+    writes: tuple[Write, ...] = ()
+    #: to be written once all is synced
+    point: PointWrite | None = None
 
     def run(self) -> None:
+        for write in self.writes:
+            write.write(self.file_system)
         for file in self.files:
             file.sync()
         for path in self.paths:
             self.file_system.open(path).sync()
         for directory in self.directories:
             self.file_system.sync_directory(directory)
+        if self.point is not None:
+            self.point.write(self.file_system)
 
 
 class Unsynced:
@@ -43,6 +58,8 @@ class Unsynced:
         self._paths = dict.fromkeys(paths)
         self._directories = dict.fromkeys(directories)
         self._late_paths: list[str] = []
+        #: to be written by the next job
+        self.writes: list[Write] = []
 
     def add_late(self, path: str) -> None:
         """Small content that recovery makes anew if it is lost: nobody waits for its sync. It goes with a sealed
@@ -55,14 +72,23 @@ class Unsynced:
             self._paths[path] = None
         self._directories[directory] = None
 
-    def take(self, files: Files, end_offset: int, active: File | None, *, with_late: bool) -> SyncJob | None:
-        """A job for all of it, and the active segment's file if given; None if there is nothing."""
+    def take(
+        self,
+        files: Files,
+        end_offset: int,
+        active: File | None,
+        *,
+        with_late: bool,
+        point: PointWrite | None = None,
+    ) -> SyncJob | None:
+        """A job for all of it, the active segment's file if given, and a recovery point; None if there is nothing."""
         if with_late or self.files:
             self._paths |= dict.fromkeys(self._late_paths)
             self._late_paths = []
         captured = self.files if active is None else [*self.files, active]
-        if not captured and not self._paths and not self._directories:
+        if not captured and not self._paths and not self._directories and not self.writes and point is None:
             return None
-        job = SyncJob(end_offset, tuple(captured), tuple(self._paths), tuple(self._directories), files)
-        self.files, self._paths, self._directories = [], {}, {}
+        paths, directories = tuple(self._paths), tuple(self._directories)
+        job = SyncJob(end_offset, tuple(captured), paths, directories, files, tuple(self.writes), point)
+        self.files, self._paths, self._directories, self.writes = [], {}, {}, []
         return job

@@ -78,6 +78,7 @@ def settings(chance: Random, **more: str) -> dict[str, str]:
         "share.coordinator.state.topic.segment.bytes": chance.choice(("1048576", "104857600")),
         "offsets.topic.num.partitions": "2",
         "log.retention.check.interval.ms": "5000",
+        "recovery.point.interval.bytes": "1000",
         "log.cleaner.enable": "true",
     }
     return {**chosen, **{key.replace("_", "."): value for key, value in more.items()}}

@@ -60,6 +60,10 @@ class BrokerConfig(View):
         "durability.interval.ms) or os (handed to the page cache, as Apache Kafka does)."
     )
     durability_interval_ms = Int("The time between two syncs under durability=interval.")
+    recovery_point_interval_bytes = Int(
+        "Bytes of a log between two recovery points, written behind a sync: what a start after a crash reads of it, "
+        "beside what was not synced. With durability=os there are none."
+    )
 
     # Connections and requests.
     max_connections = Int("Connections at once; one more is closed.")
