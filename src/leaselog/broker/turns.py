@@ -19,7 +19,8 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
+from itertools import islice
 from typing import Any, TypeVar
 
 from leaselog.broker.plain_histogram import PlainHistogram
@@ -30,6 +31,8 @@ __all__ = ["BUDGET_S", "WARN_S", "Measured", "Turns"]
 T = TypeVar("T")
 
 BUDGET_S = 0.001
+#: of what one request asks of many: enough that they share a sync
+CROWD = 64
 #: of somebody new, while others are queued
 NEWCOMERS_S = 0.0001
 #: with so much between two pieces, the loop has looked at its sockets
@@ -112,6 +115,16 @@ class Turns:
             yield item
             if self.is_spent():
                 await self.step_back()
+
+    async def gather(self, asked: Iterable[Awaitable[T]]) -> list[T]:
+        """What comes of all of them, in their order; so many are under way at a time."""
+        told: list[T] = []
+        rest = iter(asked)
+        while crowd := tuple(islice(rest, CROWD)):
+            told += await asyncio.gather(*crowd)
+            if self.is_spent():
+                await self.step_back()
+        return told
 
     def _schedule(self) -> None:
         if not self._is_scheduled:

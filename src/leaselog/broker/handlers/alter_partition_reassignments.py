@@ -19,7 +19,7 @@ from leaselog.wire.messages.alter_partition_reassignments import (
 
 
 @serves(AlterPartitionReassignmentsRequest, versions=(0, 1), kips="KIP-455, 860")
-def alter_partition_reassignments(
+async def alter_partition_reassignments(
     request: AlterPartitionReassignmentsRequest, context: RequestContext
 ) -> AlterPartitionReassignmentsResponse:
     return AlterPartitionReassignmentsResponse(
@@ -27,9 +27,13 @@ def alter_partition_reassignments(
         error_message=None,
         responses=[
             ReassignableTopicResponse(
-                name=topic.name, partitions=[_answer(topic.name, wish, context) for wish in topic.partitions]
+                name=topic.name,
+                partitions=[
+                    _answer(topic.name, wish, context)
+                    async for wish in context.broker.turns.each(topic.partitions)
+                ],
             )
-            for topic in request.topics
+            async for topic in context.broker.turns.each(request.topics)
         ],
     )
 

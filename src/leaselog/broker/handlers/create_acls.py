@@ -8,12 +8,12 @@ from leaselog.wire.messages.create_acls import AclCreationResult, CreateAclsRequ
 
 
 @serves(CreateAclsRequest, versions=(1, 3), kips="KIP-140, 290")
-def create_acls(request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponse:
+async def create_acls(request: CreateAclsRequest, context: RequestContext) -> CreateAclsResponse:
     return CreateAclsResponse(
         results=[
             AclCreationResult(
                 error_code=ErrorCode.SECURITY_DISABLED, error_message="No Authorizer is configured."
             )
-            for _ in request.creations
+            async for _ in context.broker.turns.each(request.creations)
         ]
     )

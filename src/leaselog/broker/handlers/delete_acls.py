@@ -12,12 +12,12 @@ from leaselog.wire.messages.delete_acls import (
 
 
 @serves(DeleteAclsRequest, versions=(1, 3), kips="KIP-140, 290")
-def delete_acls(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponse:
+async def delete_acls(request: DeleteAclsRequest, context: RequestContext) -> DeleteAclsResponse:
     return DeleteAclsResponse(
         filter_results=[
             DeleteAclsFilterResult(
                 error_code=ErrorCode.SECURITY_DISABLED, error_message="No Authorizer is configured."
             )
-            for _ in request.filters
+            async for _ in context.broker.turns.each(request.filters)
         ]
     )

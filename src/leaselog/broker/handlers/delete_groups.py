@@ -7,8 +7,6 @@ state that is kept for them (KIP-932).
 
 from __future__ import annotations
 
-import asyncio
-
 from leaselog.broker.api import RequestContext, serves
 from leaselog.model import GroupId
 from leaselog.wire.messages.delete_groups import (
@@ -21,7 +19,7 @@ from leaselog.wire.messages.delete_groups import (
 @serves(DeleteGroupsRequest, versions=(0, 3), kips="KIP-229")
 async def delete_groups(request: DeleteGroupsRequest, context: RequestContext) -> DeleteGroupsResponse:
     names = [GroupId(name) for name in dict.fromkeys(request.groups_names)]
-    results = await asyncio.gather(*(_delete(group_id, context) for group_id in names))
+    results = await context.broker.turns.gather(_delete(group_id, context) for group_id in names)
     return DeleteGroupsResponse(results=results)
 
 

@@ -29,9 +29,12 @@ async def delete_records(request: DeleteRecordsRequest, context: RequestContext)
         topics=[
             DeleteRecordsTopicResult(
                 name=topic.name,
-                partitions=[await _delete(topic.name, wish, context) for wish in topic.partitions],
+                partitions=[
+                    await _delete(topic.name, wish, context)
+                    async for wish in context.broker.turns.each(topic.partitions)
+                ],
             )
-            for topic in request.topics
+            async for topic in context.broker.turns.each(request.topics)
         ]
     )
     done = [p for topic in response.topics for p in topic.partitions if not p.error_code]

@@ -35,7 +35,7 @@ async def delete_topics(request: DeleteTopicsRequest, context: RequestContext) -
         return DeleteTopicsResponse(
             responses=[_refused(name, id, Refused(code, "Topic deletion is disabled.")) for name, id in asked]
         )
-    results, doomed = _sort_out(asked, broker.cluster)
+    results, doomed = await _sort_out(asked, context)
     for topic, answer in zip(
         doomed, await broker.cluster.delete_topics([t.topic_id for t in doomed]), strict=True
     ):
@@ -46,16 +46,16 @@ async def delete_topics(request: DeleteTopicsRequest, context: RequestContext) -
     return DeleteTopicsResponse(responses=results)
 
 
-def _sort_out(
-    asked: list[tuple[str | None, UUID]], cluster: Cluster
+async def _sort_out(
+    asked: list[tuple[str | None, UUID]], context: RequestContext
 ) -> tuple[list[DeletableTopicResult], list[Topic]]:
     """Refusals for what cannot be deleted, and the topics that can, each once."""
     names = Counter(name for name, id in asked if name is not None and id == ZERO_UUID)
     ids = Counter(id for name, id in asked if name is None and id != ZERO_UUID)
     refused: dict[tuple[str | None, UUID], DeletableTopicResult] = {}
     doomed: dict[TopicId, Topic] = {}
-    for name, id in asked:
-        found = _find(name, id, names, ids, cluster)
+    async for name, id in context.broker.turns.each(asked):
+        found = _find(name, id, names, ids, context.broker.cluster)
         if isinstance(found, Refused):
             refused[name, id] = _refused(name, id, found)
         elif found.topic_id in doomed:

@@ -24,11 +24,16 @@ from leaselog.wire.messages.describe_configs import (
 
 
 @serves(DescribeConfigsRequest, versions=(1, 4), kips="KIP-133, 226, 412, 569, 848, 932, 1043")
-def describe_configs(request: DescribeConfigsRequest, context: RequestContext) -> DescribeConfigsResponse:
+async def describe_configs(
+    request: DescribeConfigsRequest, context: RequestContext
+) -> DescribeConfigsResponse:
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     return DescribeConfigsResponse(
-        results=[_describe(resource, request, requests) for resource in request.resources]
+        results=[
+            _describe(resource, request, requests)
+            async for resource in context.broker.turns.each(request.resources)
+        ]
     )
 
 

@@ -25,7 +25,7 @@ DEAD = "Dead"
 
 @serves(DescribeGroupsRequest, versions=(0, 6), kips="KIP-345, 430, 1043")
 async def describe_groups(request: DescribeGroupsRequest, context: RequestContext) -> DescribeGroupsResponse:
-    groups = [await _describe(GroupId(group_id), context) for group_id in request.groups]
+    groups = [await _describe(GroupId(id), context) async for id in context.broker.turns.each(request.groups)]
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.partition import Partition
@@ -21,9 +22,13 @@ from leaselog.wire.messages.describe_log_dirs import (
 
 
 @serves(DescribeLogDirsRequest, versions=(1, 5), kips="KIP-113, 784, 827, 1066")
-def describe_log_dirs(request: DescribeLogDirsRequest, context: RequestContext) -> DescribeLogDirsResponse:
+async def describe_log_dirs(
+    request: DescribeLogDirsRequest, context: RequestContext
+) -> DescribeLogDirsResponse:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
-    for partition in _asked(request, context):
+    async for partition in context.broker.turns.each(_asked(request, context)):
+        if partition is None or partition.is_deleted:
+            continue
         topics.setdefault(partition.name.topic, []).append(
             DescribeLogDirsPartition(
                 partition_index=partition.name.partition, partition_size=partition.log.size_bytes()
@@ -37,7 +42,7 @@ def describe_log_dirs(request: DescribeLogDirsRequest, context: RequestContext) 
     return DescribeLogDirsResponse(
         results=[
             DescribeLogDirsResult(
-                log_dir=os.path.abspath(directory.path),
+                log_dir=_absolute(directory.path),
                 topics=[DescribeLogDirsTopic(name=name, partitions=found) for name, found in topics.items()],
                 total_bytes=total_bytes,
                 usable_bytes=usable_bytes,
@@ -46,10 +51,13 @@ def describe_log_dirs(request: DescribeLogDirsRequest, context: RequestContext) 
     )
 
 
-def _asked(request: DescribeLogDirsRequest, context: RequestContext) -> list[Partition]:
+def _absolute(path: str) -> str:
+    return os.path.abspath(path)
+
+
+def _asked(request: DescribeLogDirsRequest, context: RequestContext) -> Iterable[Partition | None]:
     logs = context.broker.logs
     if request.topics is None:
         return list(logs.partitions())
     named = dict.fromkeys((topic.topic, index) for topic in request.topics for index in topic.partitions)
-    found = (logs.partition(topic, index) for topic, index in named)
-    return [partition for partition in found if partition is not None]
+    return (logs.partition(topic, index) for topic, index in named)

@@ -18,16 +18,19 @@ NO_TOPIC = "This server does not host this topic-partition."
 
 
 @serves(DescribeProducersRequest, versions=(0, 0), kips="KIP-664")
-def describe_producers(
+async def describe_producers(
     request: DescribeProducersRequest, context: RequestContext
 ) -> DescribeProducersResponse:
     return DescribeProducersResponse(
         topics=[
             TopicResponse(
                 name=topic.name,
-                partitions=[_described(topic.name, index, context) for index in topic.partition_indexes],
+                partitions=[
+                    _described(topic.name, index, context)
+                    async for index in context.broker.turns.each(topic.partition_indexes)
+                ],
             )
-            for topic in request.topics
+            async for topic in context.broker.turns.each(request.topics)
         ]
     )
 

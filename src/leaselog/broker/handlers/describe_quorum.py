@@ -19,7 +19,7 @@ EPOCH = 1
 
 
 @serves(DescribeQuorumRequest, versions=(0, 2), kips="KIP-595, 836, 853")
-def describe_quorum(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
+async def describe_quorum(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
     cluster = context.broker.cluster
     knows_all = all(
         topic.topic_name == CLUSTER_METADATA_TOPIC and all(p.partition_index == 0 for p in topic.partitions)
@@ -30,10 +30,11 @@ def describe_quorum(request: DescribeQuorumRequest, context: RequestContext) -> 
             DescribeQuorumResponseTopicData(
                 topic_name=topic.topic_name,
                 partitions=[
-                    _quorum(context) if knows_all else _unknown(p.partition_index) for p in topic.partitions
+                    _quorum(context) if knows_all else _unknown(p.partition_index)
+                    async for p in context.broker.turns.each(topic.partitions)
                 ],
             )
-            for topic in request.topics
+            async for topic in context.broker.turns.each(request.topics)
         ],
         nodes=[
             Node(

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from leaselog.broker.api import RequestContext, serves
@@ -35,7 +34,7 @@ async def describe_share_group_offsets(
         return DescribeShareGroupOffsetsResponse(
             groups=[_refused(g.group_id, refused) for g in request.groups]
         )
-    groups = await asyncio.gather(*(_describe(group, context) for group in request.groups))
+    groups = await context.broker.turns.gather(_describe(group, context) for group in request.groups)
     return DescribeShareGroupOffsetsResponse(groups=groups)
 
 

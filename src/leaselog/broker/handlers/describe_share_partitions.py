@@ -36,9 +36,12 @@ async def describe_share_partitions(
         topics=[
             DescribeSharePartitionsResponseTopic(
                 name=topic.name,
-                partitions=[await _described(context, group_id, topic.name, i) for i in topic.partitions],
+                partitions=[
+                    await _described(context, group_id, topic.name, i)
+                    async for i in context.broker.turns.each(topic.partitions)
+                ],
             )
-            for topic in request.topics
+            async for topic in context.broker.turns.each(request.topics)
         ]
     )
 

@@ -23,7 +23,7 @@ from leaselog.wire.messages.describe_topic_partitions import (
 
 
 @serves(DescribeTopicPartitionsRequest, versions=(0, 0), kips="KIP-966")
-def describe_topic_partitions(
+async def describe_topic_partitions(
     request: DescribeTopicPartitionsRequest, context: RequestContext
 ) -> DescribeTopicPartitionsResponse:
     broker = context.broker
@@ -41,7 +41,7 @@ def describe_topic_partitions(
     start_name, start_index = (cursor.topic_name, cursor.partition_index) if cursor else ("", 0)
     limit = max(1, min(request.response_partition_limit, broker.config.max_request_partition_size_limit))
     response = DescribeTopicPartitionsResponse(topics=(answers := []))
-    for name in sorted(name for name in names if name >= start_name):
+    async for name in context.broker.turns.each(sorted(name for name in names if name >= start_name)):
         topic = broker.cluster.topic(name)
         if topic is None:
             answers.append(_unknown(name))
@@ -51,7 +51,7 @@ def describe_topic_partitions(
             response.next_cursor = Cursor(topic_name=name, partition_index=start)
             break
         end = min(topic.partition_count, start + limit)
-        answers.append(_described(topic, start, end, context))
+        answers.append(await _described(topic, start, end, context))
         limit -= max(end - start, 0)
         if end < topic.partition_count:
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
@@ -69,14 +69,17 @@ def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
     )
 
 
-def _described(
+async def _described(
     topic: Topic, start: int, end: int, context: RequestContext
 ) -> DescribeTopicPartitionsResponseTopic:
     return DescribeTopicPartitionsResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=is_internal(topic.name),
-        partitions=[_partition(topic.name, index, context) for index in range(start, end)],
+        partitions=[
+            _partition(topic.name, index, context)
+            async for index in context.broker.turns.each(range(start, end))
+        ],
         topic_authorized_operations=ALL_TOPIC_OPERATIONS,
     )
 

@@ -17,12 +17,13 @@ from leaselog.wire.messages.describe_user_scram_credentials import (
 
 
 @serves(DescribeUserScramCredentialsRequest, versions=(0, 0), kips="KIP-554")
-def describe_user_scram_credentials(
+async def describe_user_scram_credentials(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
     mentions = Counter(user.name for user in request.users or ())
     return DescribeUserScramCredentialsResponse(
-        error_message=None, results=[_result(name, count) for name, count in mentions.items()]
+        error_message=None,
+        results=[_result(name, count) async for name, count in context.broker.turns.each(mentions.items())],
     )
 
 

@@ -22,12 +22,12 @@ ELECTION_TYPES = (0, 1)
 
 
 @serves(ElectLeadersRequest, versions=(0, 2), kips="KIP-183, 460")
-def elect_leaders(request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
+async def elect_leaders(request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
     if request.election_type not in ELECTION_TYPES:
         bad = Refused(ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}")
         return ElectLeadersResponse(
             error_code=ErrorCode.INVALID_REQUEST,
-            replica_election_results=_results(request, lambda topic, index: bad),
+            replica_election_results=await _results(request, lambda topic, index: bad, context),
         )
     if request.topic_partitions is None:
         names = [topic.name for topic in context.broker.cluster.topics()]
@@ -35,12 +35,14 @@ def elect_leaders(request: ElectLeadersRequest, context: RequestContext) -> Elec
             replica_election_results=[ReplicaElectionResult(topic=name) for name in names]
         )
     return ElectLeadersResponse(
-        replica_election_results=_results(request, lambda topic, index: _why_not(topic, index, context))
+        replica_election_results=await _results(
+            request, lambda topic, index: _why_not(topic, index, context), context
+        )
     )
 
 
-def _results(
-    request: ElectLeadersRequest, why_not: Callable[[str, int], Refused]
+async def _results(
+    request: ElectLeadersRequest, why_not: Callable[[str, int], Refused], context: RequestContext
 ) -> list[ReplicaElectionResult]:
     return [
         ReplicaElectionResult(
@@ -51,10 +53,10 @@ def _results(
                     error_code=(refused := why_not(topic.topic, index)).code,
                     error_message=refused.message,
                 )
-                for index in topic.partitions
+                async for index in context.broker.turns.each(topic.partitions)
             ],
         )
-        for topic in request.topic_partitions or ()
+        async for topic in context.broker.turns.each(request.topic_partitions or ())
     ]
 
 

@@ -134,16 +134,16 @@ def _response(
         if is_full or is_news or data.diverging_epoch is not None:
             topics.setdefault(found.followed.topic, []).append(data)
         yield
-    response = FetchResponse(
-        throttle_time_ms=context.throttle_ms,
-        session_id=session.id,
-        responses=[
-            FetchableTopicResponse(topic=topic, partitions=answers)
-            if isinstance(topic, str)
-            else FetchableTopicResponse(topic_id=topic, partitions=answers)
-            for topic, answers in topics.items()
-        ],
-    )
+    responses: list[FetchableTopicResponse] = []
+    for topic, answers in topics.items():
+        told = FetchableTopicResponse(partitions=answers)
+        if isinstance(topic, str):
+            told.topic = topic
+        else:
+            told.topic_id = topic
+        responses.append(told)
+        yield
+    response = FetchResponse(throttle_time_ms=context.throttle_ms, session_id=session.id, responses=responses)
     if is_led_elsewhere:
         here = broker.cluster
         response.node_endpoints = [

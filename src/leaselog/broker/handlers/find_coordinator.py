@@ -33,7 +33,10 @@ async def find_coordinator(
 ) -> FindCoordinatorResponse:
     if context.version >= BATCHES_SINCE:
         return FindCoordinatorResponse(
-            coordinators=[await _find(request.key_type, key, context) for key in request.coordinator_keys]
+            coordinators=[
+                await _find(request.key_type, key, context)
+                async for key in context.broker.turns.each(request.coordinator_keys)
+            ]
         )
     found = await _find(request.key_type, request.key, context)
     code = ErrorCode(found.error_code)

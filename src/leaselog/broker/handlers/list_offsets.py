@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Awaitable, Generator
 from typing import TYPE_CHECKING, NamedTuple
 
 from leaselog.broker.api import Reply, RequestContext, serves
@@ -58,9 +59,23 @@ ISOLATION_LEVELS = (0, 1)
     only_reads=True,
 )
 def list_offsets(request: ListOffsetsRequest, context: RequestContext) -> Reply:
+    response, searches = ListOffsetsResponse(), list[_Search]()
+    answering = context.broker.turns.start(_answers(request, context, response, searches))
+    if answering is None and not searches:
+        return response
+    return _search(answering, searches, response, context.broker)
+
+
+def _answers(
+    request: ListOffsetsRequest,
+    context: RequestContext,
+    response: ListOffsetsResponse,
+    searches: list[_Search],
+) -> Generator[None, None, None]:
+    """Fills the answer in, one partition a step, but for what is to be searched for."""
     mentions = Counter((topic.name, p.partition_index) for topic in request.topics for p in topic.partitions)
     is_bad = request.isolation_level not in ISOLATION_LEVELS
-    answers, searches = [], list[_Search]()
+    response.topics = answers = []
     for topic in request.topics:
         asked = {p.partition_index: p for p in topic.partitions}
         found = []
@@ -71,9 +86,9 @@ def list_offsets(request: ListOffsetsRequest, context: RequestContext) -> Reply:
                 answer.error_code = ErrorCode.INVALID_REQUEST
             elif (search := _answer(topic.name, wish, context, answer)) is not None:
                 searches.append(search)
+            yield
         answers.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))
-    response = ListOffsetsResponse(topics=answers)
-    return _search(searches, response, context.broker) if searches else response
+        yield
 
 
 class _Search(NamedTuple):
@@ -84,8 +99,10 @@ class _Search(NamedTuple):
 
 
 async def _search(
-    searches: list[_Search], response: ListOffsetsResponse, broker: Broker
+    answering: Awaitable[None] | None, searches: list[_Search], response: ListOffsetsResponse, broker: Broker
 ) -> ListOffsetsResponse:
+    if answering is not None:
+        await answering
     for steps, answer in searches:
         try:
             found = await broker.log_work.carry(steps)

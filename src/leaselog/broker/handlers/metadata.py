@@ -71,20 +71,23 @@ async def _topics(request: MetadataRequest, context: RequestContext) -> list[Met
     if request.include_topic_authorized_operations:
         operations = ALL_TOPIC_OPERATIONS
     if asked is None or (context.version == 0 and not asked):
-        return [_described(topic, operations, context) for topic in list(cluster.topics())]
+        return [
+            await _described(topic, operations, context)
+            async for topic in context.broker.turns.each(list(cluster.topics()))
+        ]
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     if ids:
         return [
             MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
             if (topic := cluster.topic_by_id(topic_id)) is None
-            else _described(topic, operations, context)
-            for topic_id in ids
+            else await _described(topic, operations, context)
+            async for topic_id in context.broker.turns.each(ids)
         ]
     answers = []
-    for name in dict.fromkeys(topic.name or "" for topic in asked):
+    async for name in context.broker.turns.each(dict.fromkeys(topic.name or "" for topic in asked)):
         found = cluster.topic(name) or await _missing(name, request, context)
         if isinstance(found, Topic):
-            answers.append(_described(found, operations, context))
+            answers.append(await _described(found, operations, context))
         else:
             answers.append(_unknown(name, found, operations))
     return answers
@@ -113,12 +116,15 @@ def _unknown(name: str, refused: Refused, operations: int) -> MetadataResponseTo
     )
 
 
-def _described(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:
+async def _described(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
         is_internal=is_internal(topic.name),
-        partitions=[_partition(topic.name, index, context) for index in range(topic.partition_count)],
+        partitions=[
+            _partition(topic.name, index, context)
+            async for index in context.broker.turns.each(range(topic.partition_count))
+        ],
         topic_authorized_operations=operations,
     )
 

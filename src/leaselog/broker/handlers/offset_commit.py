@@ -31,11 +31,11 @@ async def offset_commit(request: OffsetCommitRequest, context: RequestContext) -
     offsets: list[OffsetToCommit] = []
     #: the answers of ``offsets``, in the same order
     wanted: list[OffsetCommitResponsePartition] = []
-    for topic in request.topics:
+    async for topic in context.broker.turns.each(request.topics):
         answers = [OffsetCommitResponsePartition(partition_index=p.partition_index) for p in topic.partitions]
         topics.append(OffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers))
         name, topic_id, unknown = _resolve(topic, context)
-        for asked, answer in zip(topic.partitions, answers, strict=True):
+        async for asked, answer in context.broker.turns.each(zip(topic.partitions, answers, strict=True)):
             if name is None or context.broker.logs.partition(name, asked.partition_index) is None:
                 answer.error_code = unknown
             else:

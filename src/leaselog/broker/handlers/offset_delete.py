@@ -23,10 +23,10 @@ async def offset_delete(request: OffsetDeleteRequest, context: RequestContext) -
     logs = context.broker.logs
     topics: list[OffsetDeleteResponseTopic] = []
     wanted: list[tuple[TopicPartition, OffsetDeleteResponsePartition]] = []
-    for topic in request.topics:
+    async for topic in context.broker.turns.each(request.topics):
         answers = [OffsetDeleteResponsePartition(partition_index=p.partition_index) for p in topic.partitions]
         topics.append(OffsetDeleteResponseTopic(name=topic.name, partitions=answers))
-        for answer in answers:
+        async for answer in context.broker.turns.each(answers):
             if logs.partition(topic.name, answer.partition_index) is None:
                 answer.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             else:

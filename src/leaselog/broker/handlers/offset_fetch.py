@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 from leaselog.broker.api import RequestContext, serves
@@ -38,7 +37,7 @@ NONE_COMMITTED = CommittedOffset(-1)
 async def offset_fetch(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
     if context.version < GROUPS_SINCE:
         return await _fetch_one(request, context)
-    groups = await asyncio.gather(*(_fetch(group, context) for group in request.groups))
+    groups = await context.broker.turns.gather(_fetch(group, context) for group in request.groups)
     return OffsetFetchResponse(groups=groups)
 
 
@@ -90,7 +89,11 @@ async def _fetch(group: OffsetFetchRequestGroup, context: RequestContext) -> Off
     found = dict(answer.offsets)
     topics.sort(key=lambda named: named[1] is None)  # Kafka answers what it knows first
     return OffsetFetchResponseGroup(
-        group_id=group.group_id, topics=[_answered(topic, name, found) for topic, name in topics]
+        group_id=group.group_id,
+        topics=[
+            await _answered(topic, name, found, context)
+            async for topic, name in context.broker.turns.each(topics)
+        ],
     )
 
 
@@ -110,14 +113,22 @@ def _asked(
     )
 
 
-def _answered(
-    topic: OffsetFetchRequestTopics, name: str | None, found: dict[TopicPartition, CommittedOffset | None]
+async def _answered(
+    topic: OffsetFetchRequestTopics,
+    name: str | None,
+    found: dict[TopicPartition, CommittedOffset | None],
+    context: RequestContext,
 ) -> OffsetFetchResponseTopics:
     if name is None:
         unknown = ErrorCode.UNKNOWN_TOPIC_ID
         return _topic(topic, [_partition(i, NONE_COMMITTED, unknown) for i in topic.partition_indexes])
-    committed = ((i, found[TopicPartition(name, i)] or NONE_COMMITTED) for i in topic.partition_indexes)
-    return _topic(topic, [_partition(index, offset) for index, offset in committed])
+    return _topic(
+        topic,
+        [
+            _partition(index, found[TopicPartition(name, index)] or NONE_COMMITTED)
+            async for index in context.broker.turns.each(topic.partition_indexes)
+        ],
+    )
 
 
 def _all(answer: FetchedOffsets, context: RequestContext) -> list[OffsetFetchResponseTopics]:

@@ -19,15 +19,19 @@ from leaselog.wire.messages.offset_for_leader_epoch import (
 
 
 @serves(OffsetForLeaderEpochRequest, versions=(2, 4), kips="KIP-101, 320, 392")
-def offset_for_leader_epoch(
+async def offset_for_leader_epoch(
     request: OffsetForLeaderEpochRequest, context: RequestContext
 ) -> OffsetForLeaderEpochResponse:
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
-                topic=topic.topic, partitions=[_end(topic.topic, wish, context) for wish in topic.partitions]
+                topic=topic.topic,
+                partitions=[
+                    _end(topic.topic, wish, context)
+                    async for wish in context.broker.turns.each(topic.partitions)
+                ],
             )
-            for topic in request.topics
+            async for topic in context.broker.turns.each(request.topics)
         ]
     )
 

@@ -7,8 +7,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.authorized_operations import ALL_GROUP_OPERATIONS
 from leaselog.broker.share_feature import has_share_groups
@@ -33,7 +31,7 @@ async def share_group_describe(
         return ShareGroupDescribeResponse(
             groups=[DescribedGroup(group_id=group_id, error_code=code) for group_id in request.group_ids]
         )
-    groups = await asyncio.gather(*(_describe(GroupId(g), context) for g in request.group_ids))
+    groups = await context.broker.turns.gather(_describe(GroupId(g), context) for g in request.group_ids)
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
