@@ -26,7 +26,7 @@ DRIFT_MS = 50
 class DueTimes:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
-        self._apart_ms = self._measured_ms()
+        self._apart_ms: int | None = None
 
     def kept(self, batches: Iterable[MachineBatch]) -> tuple[StateBatch, ...]:
         """As the share coordinator keeps them."""
@@ -52,7 +52,7 @@ class DueTimes:
 
     def _apart(self) -> int:
         measured_ms = self._measured_ms()
-        if abs(measured_ms - self._apart_ms) > DRIFT_MS:
+        if self._apart_ms is None or abs(measured_ms - self._apart_ms) > DRIFT_MS:
             self._apart_ms = measured_ms
         return self._apart_ms
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from leaselog.broker.waiting_room import WaitingRoom
 from leaselog.model import MemberId
-from leaselog.share import TopicIdPartition
+from leaselog.share import Limits, TopicIdPartition
 
 if TYPE_CHECKING:
     from leaselog.broker.share_partition_owner import SharePartitionOwner
@@ -47,6 +47,7 @@ class LocalGroup:
     __slots__ = (
         "_all_changed_at",
         "_last_number",
+        "_limits",
         "_news",
         "_room",
         "_waiting",
@@ -69,6 +70,13 @@ class LocalGroup:
         #: requests that nobody has woken, with the numbers they began to wait as; who came first stands first
         self._waiting: dict[Waiter, int] = {}
         self._last_number = 0
+        self._limits: Limits | None = None
+
+    def shared(self, limits: Limits) -> Limits:
+        """The same as a group's other owners have, so that there is one of them and not thousands."""
+        if limits != self._limits:
+            self._limits = limits
+        return self._limits
 
     # -- what happens ---------------------------------------------------------------------------------------
 

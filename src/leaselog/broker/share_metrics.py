@@ -91,5 +91,5 @@ def _add(sums: Counters, more: Counters) -> None:
     sums.given_back += more.given_back
     sums.released_by_session += more.released_by_session
     sums.failed_writes += more.failed_writes
-    for kind, count in more.acknowledged.items():
+    for kind, count in enumerate(more.acknowledged):
         sums.acknowledged[kind] += count

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar, assert_never
 
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.partition import Partition
-from leaselog.broker.share_due_times import DueTimes
 from leaselog.broker.share_feature import has_dead_letters
 from leaselog.broker.share_limits import limits_of
 from leaselog.broker.share_reading import ShareReader
@@ -25,7 +24,7 @@ from leaselog.broker.share_start import reset_offset
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import ReadState, StateRead, WriteState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey
-from leaselog.model import BrokenInvariant, ErrorCode, MemberId, Refused
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
 from leaselog.share import (
     NO_ROLL,
     NO_START_OFFSET,
@@ -123,17 +122,43 @@ NOTHING = Helping()
 
 
 class SharePartitionOwner:
+    __slots__ = (
+        "_broker",
+        "_config",
+        "_counted",
+        "_ended",
+        "_group",
+        "_is_left",
+        "_log_start",
+        "_names_dead_letters",
+        "_reader",
+        "_reports",
+        "_started_ms",
+        "_state_epoch",
+        "_timer",
+        "_timer_ms",
+        "at",
+        "failure",
+        "is_over",
+        "key",
+        "machine",
+        "news_at",
+        "partition",
+        "seated",
+    )
+
     def __init__(
         self,
-        key: SharePartitionKey,
+        group_id: GroupId,
+        at: TopicIdPartition,
         partition: Partition,
         broker: Broker,
         group: LocalGroup,
         *,
         ended: Callable[[SharePartitionOwner], None],
     ) -> None:
-        self.key = key
-        self.at = TopicIdPartition(key.topic_id, key.partition)
+        self.key = SharePartitionKey(group_id, at.topic_id, at.partition)
+        self.at = at
         self.partition = partition
         #: the sessions that fetch from it, and when something last happened here, as the group counts: it keeps both
         self.seated: tuple[SessionSeats, ...] = ()
@@ -149,10 +174,9 @@ class SharePartitionOwner:
         self._ended = ended
         self._reader = ShareReader(partition.log, broker.shares.kept_reads)
         self._state_epoch = 0
-        self._config: GroupConfig = broker.cluster.configuration.group(key.group_id)
+        self._config: GroupConfig = broker.cluster.configuration.group(group_id)
         #: whether the configuration has a topic for them; the machine has them if the feature is on, too
         self._names_dead_letters = False
-        self._due_times = DueTimes(broker)
         self._log_start = 0
         self._reports: dict[WriteToken, Report] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -196,7 +220,7 @@ class SharePartitionOwner:
             if isinstance(start, Refused):
                 return start
             self.machine = SharePartition.from_state(
-                StoredState(read.start_offset, self._due_times.stored(read.batches)),
+                StoredState(read.start_offset, self._broker.shares.due_times.stored(read.batches)),
                 log_start=self.partition.log.start_offset,
                 reset_to=start,
                 limits=self._limits(),
@@ -413,7 +437,7 @@ class SharePartitionOwner:
                 leader_epoch=self.partition.leader_epoch,
                 start_offset=effect.start_offset,
                 delivery_complete_count=effect.delivery_complete_count,
-                batches=self._due_times.kept(effect.batches),
+                batches=self._broker.shares.due_times.kept(effect.batches),
             )
         )
         # never at once: whoever asked for this has not said yet whom to tell
@@ -437,7 +461,8 @@ class SharePartitionOwner:
     def _limits(self) -> Limits:
         config = self._config
         names_topic = self._names_dead_letters = bool(config.errors_deadletterqueue_topic_name)
-        return limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._broker))
+        limits = limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._broker))
+        return self._group.shared(limits)
 
     # -- leases end -----------------------------------------------------------------------------------------
 

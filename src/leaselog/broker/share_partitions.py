@@ -8,16 +8,17 @@ sessions (`group.share.max.share.sessions`), and for each group at most one owne
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Client
 from leaselog.broker.cluster import Topic
 from leaselog.broker.partition import Partition
+from leaselog.broker.share_due_times import DueTimes
 from leaselog.broker.share_kept_reads import KeptReads
 from leaselog.broker.share_local_group import LocalGroup
 from leaselog.broker.share_partition_owner import SharePartitionOwner
 from leaselog.broker.share_seats import SessionSeats
-from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, TopicId
 from leaselog.share import ConnectionId, SessionKey, ShareSession, ShareSessions, TopicIdPartition
 
@@ -26,12 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = ["SharePartitions"]
 
+#: owners of a group without sessions that end in one turn of the loop
+LEFT_AT_ONCE = 200
+
 
 class SharePartitions:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self.sessions = ShareSessions(broker.config.group_share_max_share_sessions)
         self.kept_reads = KeptReads()
+        self.due_times = DueTimes(broker)
+        #: one for all owners
+        self._told_of_end = self._ended
         #: those that have an owner or a session here
         self._groups: dict[GroupId, LocalGroup] = {}
 
@@ -48,8 +55,7 @@ class SharePartitions:
         if seats is not None and seats.session is session:
             return seats
         if seats is not None:  # it has begun anew, and what its member held stays leased to it
-            for _ in seats.end():
-                pass
+            seats.end()
         seats = group.seats[session.key.member] = SessionSeats(self._broker, group, session)
         return seats
 
@@ -80,8 +86,7 @@ class SharePartitions:
             return owner
         if owner is not None:
             owner.end()
-        key = SharePartitionKey(group_id, at.topic_id, at.partition)
-        owner = SharePartitionOwner(key, partition, self._broker, group, ended=self._ended)
+        owner = SharePartitionOwner(group_id, at, partition, self._broker, group, ended=self._told_of_end)
         if not group.owners:
             self._broker.share_metrics.group_came(group_id)
         group.owners[at] = owner
@@ -157,8 +162,17 @@ class SharePartitions:
     def _leave(self, group_id: GroupId) -> None:
         group = self._groups.get(group_id)
         if group is not None:
-            for owner in list(group.owners.values()):
-                owner.leave()
+            self._leave_some(group_id, list(group.owners.values()))
+
+    def _leave_some(self, group_id: GroupId, owners: list[SharePartitionOwner]) -> None:
+        """So many owners a turn of the loop; not if somebody of the group is back."""
+        if self.sessions.of_group(group_id):
+            return
+        for owner in owners[-LEFT_AT_ONCE:]:
+            owner.leave()
+        del owners[-LEFT_AT_ONCE:]
+        if owners:
+            self._broker.turns.queue(partial(self._leave_some, group_id, owners))
 
     def forget(self, group_id: GroupId, places: Iterable[tuple[TopicId, int]] | None = None) -> None:
         """What is known of the group here, or of these partitions of it, is not true any more; it is read anew.

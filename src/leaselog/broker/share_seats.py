@@ -8,7 +8,7 @@ nothing, as after a config has changed, goes in steps: nobody else waits long fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from heapq import heappop, heappush, heapreplace
 from typing import TYPE_CHECKING
 
@@ -98,17 +98,15 @@ class SessionSeats:
         owner = self._group.owners.get(at)
         return at in self._refused or (owner is not None and owner in self._owners)
 
-    def end(self) -> Iterator[SharePartitionOwner]:
-        """The session is over. To be walked to its end: the owners of which the member may hold something."""
-        for at in (*self._to_find, *self._refused):
-            owner = self._group.owners.get(at)
-            if owner is not None:
-                yield owner
+    def end(self) -> list[SharePartitionOwner]:
+        """The session is over. The owners of which the member may hold something."""
+        others = map(self._group.owners.get, (*self._to_find, *self._refused))
+        lenders = [*self._lenders, *(owner for owner in others if owner is not None)]
         for owner in list(self._owners):
             self._leave(owner)
-            yield owner
         self._to_find.clear()
         self._refused.clear()
+        return lenders
 
     def owner_ended(self, owner: SharePartitionOwner) -> None:
         """Another one is to be found. A request that waits is told why, if there is a reason; the next tries anew."""
@@ -158,6 +156,7 @@ class SessionSeats:
             else:
                 self._sit_down(found)
             if not self._to_find:
+                self._to_find = {}  # one that was large stays large
                 return
         raise UnfinishedError
 
@@ -199,6 +198,8 @@ class SessionSeats:
         heap, turns = self._heap, self.session.partitions
         for _ in range(SEEN_AT_ONCE):
             if not heap:
+                if not self._aside:
+                    self._in_line = {}
                 return None
             turn, ticket, owner = heap[0]
             if self._in_line.get(owner) != ticket:

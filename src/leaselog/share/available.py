@@ -14,17 +14,22 @@ from leaselog.share.inflight import Cell, InFlight, Run
 
 __all__ = ["Available"]
 
+#: of all that have had none; never changed
+NONE_YET: list[int] = []
+
 
 class Available:
     __slots__ = ("_is_acquirable", "_window", "heap")
 
     def __init__(self, window: InFlight, is_acquirable: Callable[[Cell], bool]) -> None:
         #: to be looked at
-        self.heap: list[int] = []
+        self.heap = NONE_YET
         self._window = window
         self._is_acquirable = is_acquirable
 
     def push(self, start: int) -> None:
+        if self.heap is NONE_YET:
+            self.heap = []
         heappush(self.heap, start)
 
     def first(self) -> int | None:

@@ -15,9 +15,7 @@ class Counters:
     #: of those, not for the first time
     redelivered: int = 0
     #: by type, when asked for; a write that fails does not take it back
-    acknowledged: dict[AcknowledgeType, int] = field(
-        default_factory=lambda: dict.fromkeys(AcknowledgeType, 0)
-    )
+    acknowledged: list[int] = field(default_factory=lambda: [0] * len(AcknowledgeType))
     #: releases that cost no delivery, not among those by type
     given_back: int = 0
     #: released, or out of time, and held back until a time

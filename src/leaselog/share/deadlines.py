@@ -14,15 +14,20 @@ __all__ = ["Deadlines"]
 #: when more than this many are due, and more than this part of the heap, sorting is cheaper than popping the rest
 _MANY = 16
 
+#: of all that have had none; never changed
+NONE_YET: list[tuple[int, int, int]] = []
+
 
 class Deadlines:
     __slots__ = ("heap",)
 
     def __init__(self) -> None:
         #: to be looked at; the first is the earliest
-        self.heap: list[tuple[int, int, int]] = []
+        self.heap = NONE_YET
 
     def push(self, deadline_ms: int, start: int, end: int) -> None:
+        if self.heap is NONE_YET:
+            self.heap = []
         heappush(self.heap, (deadline_ms, start, end))
 
     def next_ms(self, start: int) -> int | None:

@@ -47,6 +47,11 @@ class Cell(NamedTuple):
 
 Run = tuple[int, int, Cell]
 
+#: of all windows without runs, most of which stay so for long; never changed
+NO_FIRSTS: list[int] = []
+NO_STARTS: list[list[int]] = []
+NO_CELLS: list[list[Cell]] = []
+
 
 class InFlight:
     """The runs of ``[start, end)``."""
@@ -57,9 +62,7 @@ class InFlight:
         #: for others to read; equal when there are no runs
         self.start = self.end = start
         self.run_count = 0
-        self._firsts: list[int] = []
-        self._starts: list[list[int]] = []
-        self._cells: list[list[Cell]] = []
+        self._firsts, self._starts, self._cells = NO_FIRSTS, NO_STARTS, NO_CELLS
 
     def __iter__(self) -> Iterator[Run]:
         for chunk, starts in enumerate(self._starts):
@@ -163,6 +166,8 @@ class InFlight:
         if self._cells and self._cells[-1][-1] == cell:
             self.end = end
             return
+        if self._starts is NO_STARTS:
+            self._firsts, self._starts, self._cells = [], [], []
         if not self._starts or len(self._starts[-1]) >= CHUNK:
             self._firsts.append(self.end)
             self._starts.append([])
@@ -175,7 +180,7 @@ class InFlight:
     def trim(self, start: int) -> None:
         """Forget everything below ``start``. At or past the end the window is empty, at ``start``."""
         if start >= self.end:
-            self._firsts, self._starts, self._cells = [], [], []
+            self._firsts, self._starts, self._cells = NO_FIRSTS, NO_STARTS, NO_CELLS
             self.run_count, self.start, self.end = 0, start, start
             return
         if start <= self.start:

@@ -18,7 +18,6 @@ written again, so there is at least one.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import assert_never
 
@@ -70,10 +69,24 @@ __all__ = ["SharePartition"]
 _DONE = Done()
 #: commands kept for the story of a broken invariant
 _STORY = 32
+#: of all partitions that have never sent any, which are most; never changed
+NO_LETTERS: dict[WriteToken, list[tuple[int, int]]] = {}
 
 
 class SharePartition:
     """The records between the start offset and the end of what was read, and what is going on with each."""
+
+    __slots__ = (
+        "_effects",
+        "_letters",
+        "_next_token",
+        "_roll",
+        "_story",
+        "_window",
+        "_writes",
+        "counters",
+        "limits",
+    )
 
     def __init__(self, start_offset: int, limits: Limits) -> None:
         self.limits = limits
@@ -85,9 +98,10 @@ class SharePartition:
         #: the ranges whose records a write in flight has marked
         self._writes: dict[WriteToken, list[tuple[int, int]]] = {}
         #: the same of dead letters on their way
-        self._letters: dict[WriteToken, list[tuple[int, int]]] = {}
+        self._letters = NO_LETTERS
         self._effects: list[Effect] = []
-        self._story: deque[tuple[int, Command]] = deque(maxlen=_STORY)
+        #: since nothing was going on: an idle partition keeps none of it
+        self._story: list[tuple[int, Command]] = []
 
     @classmethod
     def from_state(
@@ -240,7 +254,10 @@ class SharePartition:
         ``roll``, from 0 to 1, is the chance in the pauses of what fails by this command.
         """
         window = self._window
-        self._story.append((now_ms, command))
+        story = self._story
+        story.append((now_ms, command))
+        if len(story) >= 2 * _STORY:
+            del story[:_STORY]
         self._roll = roll
         was_full = self.is_full
         try:
@@ -251,8 +268,10 @@ class SharePartition:
             window.advance()
             window.bound_garbage()
         except BrokenInvariant as broken:
-            story = "; ".join(f"{when} {what}" for when, what in self._story)
-            raise BrokenInvariant(f"{broken}. Before: {story}") from broken
+            before = "; ".join(f"{when} {what}" for when, what in story[-_STORY:])
+            raise BrokenInvariant(f"{broken}. Before: {before}") from broken
+        if window.start == window.end and not self._writes and not self._letters:
+            story.clear()
         if window.became_available or (was_full and not self.is_full):
             self._effects.append(WakeFetchers())
             window.became_available = False
@@ -472,6 +491,8 @@ class SharePartition:
         if not sent:
             return
         self._next_token += 1
+        if self._letters is NO_LETTERS:
+            self._letters = {}
         self._letters[token] = [(start, end) for start, end, _ in sent]
         letters = tuple(
             DeadLetters(start, end, cell.delivery_count, cell.cause or "") for start, end, cell in sent

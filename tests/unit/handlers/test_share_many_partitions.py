@@ -6,16 +6,31 @@ Work is counted, not timed: how many owners are asked whether they can give, and
 from __future__ import annotations
 
 import asyncio
+import gc
+import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
-from handlers.share_member import ACCEPT, Group, Member, a_group, ranges, run, settled, skip_ms, still_waiting
+from handlers.share_member import (
+    ACCEPT,
+    RELEASE,
+    Group,
+    Member,
+    a_group,
+    ranges,
+    run,
+    settled,
+    skip_ms,
+    still_waiting,
+)
 from leaselog.broker.share_fetching import MOST_GIVING
 from leaselog.broker.share_partition_owner import SharePartitionOwner
+from leaselog.broker.share_partitions import LEFT_AT_ONCE
 from leaselog.broker.share_seats import FOUND_AT_ONCE, SEEN_AT_ONCE
+from leaselog.share import available, deadlines, inflight, share_partition
 
 MANY = 300
 LONG_MS = 60_000
@@ -160,6 +175,97 @@ def test_partitions_are_found_in_steps_and_others_have_the_loop_in_between() -> 
             assert turns >= 4
 
     run(story())
+
+
+def test_an_idle_share_partition_takes_less_than_two_kilobytes() -> None:
+    """Of four groups, so that what is of the topic's partition is not counted as one group's."""
+    many, groups = 300, 4
+
+    async def story() -> None:
+        async with a_group(partitions=many) as group:
+            others = [Group(group.box, group.topic_id, f"g{number}") for number in range(groups)]
+            for other in others:
+                await other.begin(partitions=many)
+            gc.collect()
+            tracemalloc.start()
+            before_bytes, _ = tracemalloc.get_traced_memory()
+            for number, other in enumerate(others):
+                await opened(other, partitions=many, connection=number)
+            gc.collect()
+            after_bytes, _ = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            assert len(list(group.box.broker.shares.owners())) == groups * many
+            assert after_bytes - before_bytes < 2_048 * groups * many
+
+    run(story())
+
+
+def test_an_idle_share_partition_keeps_nothing_of_what_went_on_there() -> None:
+    async def story() -> None:
+        async with a_group(partitions=1) as group:
+            member = group.member()
+            await group.produce(100, batches=20)
+            for number in range(20):
+                assert ranges(await member.fetch(max_records=100, share_acquire_mode=1)) != [], number
+                await member.acknowledge({0: [(100 * number, 100 * number + 99, [ACCEPT])]})
+            (owner,) = group.box.broker.shares.owners()
+            assert owner.machine is not None
+            assert (owner.machine.start, owner.machine.end) == (2_000, 2_000)
+            assert owner.machine._story == []
+
+    run(story())
+
+
+def test_the_owners_of_a_group_without_sessions_end_in_steps() -> None:
+    async def story() -> None:
+        many = 2 * LEFT_AT_ONCE + 10
+        async with a_group(partitions=many) as group:
+            member = await opened(group, partitions=many)
+            shares = group.box.broker.shares
+            member.disconnect()
+            assert len(list(shares.owners())) == many - LEFT_AT_ONCE
+            for _ in range(10):
+                await asyncio.sleep(0)
+            assert list(shares.owners()) == []
+            assert shares._groups == {}
+
+    run(story())
+
+
+def test_a_group_that_is_back_keeps_the_owners_that_have_not_ended_yet() -> None:
+    async def story() -> None:
+        many = 2 * LEFT_AT_ONCE
+        async with a_group(partitions=many) as group:
+            (await opened(group, partitions=many)).disconnect()
+            await group.produce(1, partition=0)
+            back = await opened(group, "n", partitions=many, connection=2)
+            assert len(list(group.box.broker.shares.owners())) == many
+            await group.produce(1, partition=many - 1)
+            assert ranges(await back.fetch(max_wait_ms=0), many - 1) == [(0, 0, 1)]
+
+    run(story())
+
+
+def test_shared_emptiness_stays_empty() -> None:
+    async def story() -> None:
+        async with a_group(partitions=1) as group:
+            await group.produce(5)
+            member = group.member()
+            assert ranges(await member.fetch()) == [(0, 4, 1)]
+            await member.acknowledge({0: [(0, 4, [ACCEPT, RELEASE, ACCEPT, RELEASE, ACCEPT])]})
+            assert ranges(await member.fetch()) == [(1, 1, 2), (3, 3, 2)]
+            member.disconnect()
+
+    run(story())
+    shared = (
+        inflight.NO_FIRSTS,
+        inflight.NO_STARTS,
+        inflight.NO_CELLS,
+        deadlines.NONE_YET,
+        available.NONE_YET,
+    )
+    assert not any(shared)
+    assert not share_partition.NO_LETTERS
 
 
 def test_a_changed_config_has_all_partitions_looked_at_in_steps() -> None:
