@@ -73,6 +73,7 @@ ACTIONS = [
     *["letters_end"] * 3,
     *["tick"] * 4,
     *["fail"] * 3,
+    *["take_back"] * 3,
     *["append", "compact", "read_log", "session_ends", "log_start_moves", "leader_restarts"],
 ]
 
@@ -241,10 +242,25 @@ class ShareMachine(RuleBasedStateMachine):
         held = [r for r in self.oracle.records.values() if r.owner == member]
         assert all(record.write is not None for record in held)
 
+    def take_back(self, data: st.DataObject) -> None:
+        """A write that fails while its records' leases go on: they are what they were, and end when they would have."""
+        self.acquire(data)
+        self.acknowledge(data)
+        self.now += data.draw(st.sampled_from([1, 40, LOCK_MS - 1]))
+        self.do(Expire())
+        self.settle_down()
+        while self.writes:
+            self.write_is_over(ok=False)
+        if data.draw(st.booleans()):
+            self.now += LOCK_MS
+            self.do(Expire())
+            self.settle_down()
+
     def write_ends(self, data: st.DataObject) -> None:
-        if not self.writes:
-            return
-        ok = data.draw(st.sampled_from([True, True, False]))
+        if self.writes:
+            self.write_is_over(ok=data.draw(st.sampled_from([True, True, False])))
+
+    def write_is_over(self, *, ok: bool) -> None:
         write = self.writes.pop(0)
         if ok:
             self.store(write)
