@@ -95,6 +95,23 @@ def test_a_reader_of_committed_records_is_told_of_no_aborted_ones() -> None:
     run(story())
 
 
+@pytest.mark.parametrize("version", [4, 12, 18])
+def test_partitions_come_in_the_order_in_which_they_were_asked_for(version: int) -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            await a_topic(box, "t")
+            await a_topic(box, "u")
+            in_turn = [asked(box, part(2)), asked(box, part(1), part(0), topic="u"), asked(box, part(0))]
+            request = FetchRequest(topics=[topic for one in in_turn for topic in one.topics])
+            response = await box.ask(request, FetchResponse, version)
+            told = [[p.partition_index for p in topic.partitions] for topic in response.responses]
+            assert told == [[2], [1, 0], [0]]
+            names = [(topic.topic, topic.topic_id) for topic in response.responses]
+            assert names[0] == names[2] != names[1]
+
+    run(story())
+
+
 @pytest.mark.parametrize("offset", [-1, 10])
 def test_an_offset_out_of_range_is_told_at_once_and_without_watermarks(offset: int) -> None:
     async def story() -> None:

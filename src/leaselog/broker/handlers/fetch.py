@@ -122,7 +122,9 @@ def _response(
         if throttle_ms:
             context.throttle_ms = throttle_ms
             return _throttled(request, session, context)
-    topics: dict[str | UUID, list[PartitionData]] = {}
+    responses: list[FetchableTopicResponse] = []
+    last: str | UUID | None = None
+    told: list[PartitionData] = []
     is_full = request.session_epoch <= 0 or not session.is_incremental
     is_led_elsewhere = False
     for found in fetching.found:
@@ -132,16 +134,11 @@ def _response(
             _name_leader(found, data, context)
         is_news = _tell(found, data, session, context)
         if is_full or is_news or data.diverging_epoch is not None:
-            topics.setdefault(found.followed.topic, []).append(data)
-        yield
-    responses: list[FetchableTopicResponse] = []
-    for topic, answers in topics.items():
-        told = FetchableTopicResponse(partitions=answers)
-        if isinstance(topic, str):
-            told.topic = topic
-        else:
-            told.topic_id = topic
-        responses.append(told)
+            # In the order asked for, as Apache Kafka does: topics that were asked for in turn are answered in turn.
+            if found.followed.topic != last:
+                last, told = found.followed.topic, []
+                responses.append(_of_topic(last, told))
+            told.append(data)
         yield
     response = FetchResponse(throttle_time_ms=context.throttle_ms, session_id=session.id, responses=responses)
     if is_led_elsewhere:
@@ -150,6 +147,12 @@ def _response(
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
         ]
     return response
+
+
+def _of_topic(topic: str | UUID, told: list[PartitionData]) -> FetchableTopicResponse:
+    if isinstance(topic, str):
+        return FetchableTopicResponse(topic=topic, partitions=told)
+    return FetchableTopicResponse(topic_id=topic, partitions=told)
 
 
 def _name_leader(found: Found, data: PartitionData, context: RequestContext) -> None:
