@@ -30,7 +30,7 @@ demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that n
 
 test: check mutants interop crash spark conformance-fast ## everything a change must pass
 
-check: lint types imports ## under a minute: format, lint, types, import directions, fast tests
+check: lint types imports ## format, lint, types, import directions, fast tests
 	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/soak tests/conformance -m "not crash and not deep and not mutant" \
 		--tier check -n 2 --dist worksteal
 
