@@ -94,6 +94,7 @@ class Box:
         reply = api.handler(arrived, context)
         made = await reply if isinstance(reply, Awaitable) else reply
         assert made is not None
+        context.hold(-context.held_bytes)  # as a connection does that has handed the answer over
         return decode(answer, version, encode(made, version))
 
     async def append(self, topic: str, *timestamps: int, partition: int = 0, **batch: Any) -> None:

@@ -104,14 +104,17 @@ class Scene:
         self.worked_s = 0.0
         turns = Turns(lambda: self.worked_s)
         self.server: Any = SimpleNamespace(
-            broker=SimpleNamespace(turns=turns),
+            broker=SimpleNamespace(
+                turns=turns,
+                answer_grew=lambda client, size: self.server.answers_held.change(client.host, size),
+            ),
             turns=turns,
             receive_buffer=memoryview(bytearray(2 * LARGE_BYTES)),
             max_frame_bytes=10 * LARGE_BYTES,
             metrics=Metrics(),
             now=lambda: self.now,
             quotas=ClientQuotas(samples=11, sample_ms=1000),
-            requests_held=HeldBytes(10**6),
+            requests_held=HeldBytes(10**8),
             answers_held=HeldBytes(10**6),
             admit=lambda c: 1,
             dismiss=lambda c: None,
@@ -145,6 +148,9 @@ class Scene:
         self.connection.buffer_updated(len(data))
 
     def ask(self, *correlation_ids: int, version: int = 0, key: int = HEARTBEAT) -> None:
+        self.receive(self.bytes_of(*correlation_ids, version=version, key=key))
+
+    def bytes_of(self, *correlation_ids: int, version: int = 0, key: int = HEARTBEAT) -> bytes:
         frames = b""
         for correlation_id in correlation_ids:
             head = (
@@ -155,7 +161,7 @@ class Scene:
             )
             body = codec.encode(HeartbeatRequest(group_id="g", member_id="m"), 0)
             frames += len(head + body).to_bytes(4, "big") + head + body
-        self.receive(frames)
+        return frames
 
 
 @pytest.fixture
@@ -575,6 +581,56 @@ def test_of_clients_that_have_gone_the_oldest_requests_are_forgotten_at_the_boun
             one.connection.connection_lost(None)
         held = [one.connection._frames.held_bytes for one in gone]
         assert held == [0, 2 * FRAME_BYTES, 2 * FRAME_BYTES]
+
+    run(story)
+
+
+def test_a_request_that_comes_byte_by_byte_is_read_now_and_then(
+    scene: Callable[..., Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection_module, "SLIVER_PAUSE_MS", 0)
+
+    async def story() -> None:
+        s = scene(now)
+        request = s.bytes_of(1)
+        for at in range(len(request) - 1):
+            assert s.transport.is_reading
+            s.receive(request[at : at + 1])
+            assert s.transport.is_reading == (at == 0), "the first piece may be half of an honest one"
+            await turns()
+        s.receive(request[-1:])
+        assert s.transport.correlation_ids() == [1]
+        assert s.transport.is_reading
+
+    run(story)
+
+
+def test_what_is_read_for_an_answer_counts_until_it_is_handed_over_or_nobody_wants_it(
+    scene: Callable[..., Scene],
+) -> None:
+    async def story() -> None:
+        later = Later()
+
+        def reads(request: object, context: Any) -> object:
+            context.hold(100)
+            return later(request, context)
+
+        s = scene(reads)
+        held = s.server.answers_held
+        s.ask(1, 2, 3, 4)
+        assert held.total_bytes == 400
+        later.asked[0].set_result(HeartbeatResponse())
+        later.asked[1].cancel()
+        await turns()
+        assert held.total_bytes == 200
+        later.asked[2].set_result(HeartbeatResponse(error_code=1 << 20))
+        await turns()
+        assert s.transport.is_aborted, "it cannot be encoded"
+        s.connection.connection_lost(None)
+        assert held.total_bytes == 0
+        later.asked[3].set_result(HeartbeatResponse())
+        await turns()
+        assert held.total_bytes == 0
 
     run(story)
 

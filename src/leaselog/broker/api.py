@@ -57,6 +57,13 @@ class RequestContext:
     client: Client
     #: set by a handler: the connection is not read for this long (KIP-219)
     throttle_ms: int = 0
+    #: of an answer that is being made, counted among what slow clients make the broker hold until it is handed over
+    held_bytes: int = 0
+
+    def hold(self, size_bytes: int) -> None:
+        """So much more is in memory for the answer: others are to know before it is on its way."""
+        self.held_bytes += size_bytes
+        self.broker.answer_grew(self.client, size_bytes)
 
 
 @dataclass(frozen=True, slots=True)

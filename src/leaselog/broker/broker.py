@@ -212,6 +212,10 @@ class Broker:
         """What may still be handed to sockets while clients do not keep up; 0: only what is petty."""
         return self._server.answers_held.room_bytes(client.host)
 
+    def answer_grew(self, client: Client, by_bytes: int) -> None:
+        """An answer holds so much more, or is handed over and is counted with the socket's from now on."""
+        self._server.answers_held.change(client.host, by_bytes)
+
     def connection_closed(self, client: Client) -> None:
         """A client's connection is gone: whatever is tied to it ends here."""
         self.shares.connection_closed(client)

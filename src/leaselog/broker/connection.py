@@ -45,6 +45,9 @@ MAX_PENDING_ANSWERS = 64
 MAX_HELD_BYTES = 1 << 20
 #: of produces that wait for the disk; the one that reaches it may be any size
 MAX_STARTED_BYTES = 16 << 20
+#: a request that comes in pieces smaller than this is read now and then: each reading costs as much as a whole one
+SLIVER_BYTES = 512
+SLIVER_PAUSE_MS = 50
 WRITE_BUFFER_HIGH_BYTES = 1 << 16
 
 log = StructuredLog("connection")
@@ -80,6 +83,8 @@ class Connection(asyncio.BufferedProtocol):
         #: of requests, beyond what is petty; and of answers that the transport could not pass on. In the server's sums
         self._counted_bytes = 0
         self._unsent_bytes = 0
+        #: of the request that is arriving, one after the other
+        self._slivers = 0
         #: when what is arriving became more than petty
         self._arriving_since_s = math.inf
         self._unsent_at_sweep = 0
@@ -103,9 +108,16 @@ class Connection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         self._last_progress = self._server.now()
         self._metrics.bytes_received(nbytes)
-        self._frames.received(nbytes)
+        frames, held_bytes = self._frames, self._frames.held_bytes
+        frames.received(nbytes)
         self._start_queued()
-        self._frames.keep()
+        frames.keep()
+        if nbytes >= SLIVER_BYTES or frames.held_bytes != held_bytes + nbytes:
+            self._slivers = 0
+        elif not self._is_queued and not self._is_held():
+            self._slivers += 1
+            if self._slivers > 1:
+                self.pause(SLIVER_PAUSE_MS)
 
     def pause_writing(self) -> None:
         self._write_paused = True
@@ -125,6 +137,9 @@ class Connection(asyncio.BufferedProtocol):
         if self._throttle is not None:
             self._throttle.cancel()
         self._count_unsent(0)
+        for place in self._answers:
+            if isinstance(place, Call):
+                self._let_go(place)
         for task in tuple(self._reads):
             task.cancel()
         self._server.dismiss(self)
@@ -292,6 +307,8 @@ class Connection(asyncio.BufferedProtocol):
         def done(finished: asyncio.Future[Message | None]) -> None:
             self._reads.pop(finished, None)
             self._started_bytes -= call.size_bytes
+            if finished.cancelled() or finished.exception() is not None:
+                self._let_go(call)
             if call.is_exclusive:
                 self._exclusive = False
             if finished.cancelled():
@@ -323,12 +340,20 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._metrics.count_errors(call.api, response)
             self._finish(call, call.encode(response))
+            self._let_go(call)
+
+    @staticmethod
+    def _let_go(call: Call) -> None:
+        """The answer is the socket's, or nobody's."""
+        if call.context.held_bytes:
+            call.context.hold(-call.context.held_bytes)
 
     def _write_in_steps(self, call: Call, response: Message) -> None:
         """Nothing else is started until a long answer is written: it has its connection to itself."""
         written = self._turns.start(self._written(call, response))
         if isinstance(written, list):
             self._finish(call, written)
+            self._let_go(call)
             return
         self._writing += 1
         task = asyncio.ensure_future(self._turns.measured(call.api.name, written))
@@ -337,6 +362,7 @@ class Connection(asyncio.BufferedProtocol):
         def done(finished: asyncio.Future[list[Buffer]]) -> None:
             del self._reads[finished]
             self._writing -= 1
+            self._let_go(call)
             if not finished.cancelled():
                 try:
                     self._finish(call, finished.result())
@@ -377,8 +403,11 @@ class Connection(asyncio.BufferedProtocol):
         self._read_or_not()
 
     def _go_on(self) -> None:
+        """The pause is over. Many may end at once, so each waits for its turn."""
         self._throttle = None
-        self._start_queued()
+        if not self._is_queued:
+            self._is_queued = True
+            self._turns.queue(self._have_a_turn)
 
     def _finish(self, place: Place, chunks: list[Buffer]) -> None:
         """Fills the place in and sends every answer that is now first in line."""

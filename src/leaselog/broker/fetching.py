@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 __all__ = ["Fetching", "Found"]
 
 READ_COMMITTED = 1
+#: more is not read in a turn: a consumer asks again, and others go on. A larger batch comes whole.
+MOST_AT_ONCE_BYTES = 4 << 20
 #: more than a segment holds
 EVERYTHING = 2**40
 
@@ -149,7 +151,8 @@ class Fetching:
         broker, request = self._broker, self._request
         room_bytes = broker.room_for_answers_bytes(self._client)
         self._has_room = room_bytes > 0
-        limit_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, max(room_bytes, PETTY_BYTES))
+        room_bytes = min(max(room_bytes, PETTY_BYTES), MOST_AT_ONCE_BYTES)
+        limit_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, room_bytes)
         if broker.quotas.limits_fetch:
             limit_bytes = min(limit_bytes, broker.quotas.fetch_room_bytes(self._client_id))
         return limit_bytes

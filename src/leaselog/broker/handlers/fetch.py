@@ -4,7 +4,8 @@
 - Fetch sessions from v7 (KIP-227, `broker.fetch_sessions`): an incremental answer holds only what is new.
 - Whole batches, from the one that holds the fetch offset. The first partition with records gets at least one batch
   whatever the limits (KIP-74); the others share what `max_bytes` and their own limit leave. While too much is on its
-  way to clients that do not read, little batches are all there is (`broker.held_bytes`); others wait.
+  way to clients that do not read, little batches are all there is (`broker.held_bytes`); others wait. Four megabytes
+  are the most at once.
 - The answer waits up to `max_wait_ms` for `min_bytes` (`broker.fetching`), unless a partition has an error to tell.
   Partitions that do not exist hurry nobody as long as others do, as in Kafka: a client that follows a deleted topic
   would spin. When too many partitions are waited for already, the answer comes at once, and the client is to pause
@@ -129,6 +130,7 @@ def _response(
     is_led_elsewhere = False
     for found in fetching.found:
         data = fetching.answer(found)
+        context.hold(len(data.records or b""))
         if data.error_code in WRONG_LEADER and context.version >= LEADERS_SINCE:
             is_led_elsewhere = True
             _name_leader(found, data, context)
