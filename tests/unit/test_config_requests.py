@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from leaselog.broker.handlers.alter_configs import alter_configs
 from leaselog.broker.handlers.describe_configs import describe_configs
 from leaselog.broker.handlers.incremental_alter_configs import incremental_alter_configs
 from leaselog.broker.handlers.list_config_resources import list_config_resources
+from leaselog.broker.turns import Turns
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.coordination.cluster_shard import ClusterShard
 from leaselog.model import ErrorCode, NodeId, Refused
@@ -56,7 +58,8 @@ def cluster() -> Cluster:
 
 
 def context(cluster: Cluster, version: int = 1) -> Any:
-    return SimpleNamespace(broker=SimpleNamespace(cluster=cluster), version=version)
+    turns = Turns(time.perf_counter)
+    return SimpleNamespace(broker=SimpleNamespace(cluster=cluster, turns=turns), version=version)
 
 
 def setting(
@@ -79,7 +82,7 @@ def describe(cluster: Cluster, type_: int, name: str, keys: list[str] | None = N
         resource_type=type_, resource_name=name, configuration_keys=keys
     )
     request = describing.DescribeConfigsRequest(resources=[resource], **flags)
-    return describe_configs(request, context(cluster)).results[0]
+    return asyncio.run(describe_configs(request, context(cluster))).results[0]
 
 
 def test_one_bad_resource_leaves_its_neighbours_alone(cluster: Cluster) -> None:

@@ -24,10 +24,12 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from leaselog.broker.client_quotas import ANONYMOUS
 from leaselog.wire.schema import Message, Versions
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
+    from leaselog.broker.mutation_quotas import MutationAllowance
 
 __all__ = ["Api", "Client", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
 
@@ -64,6 +66,11 @@ class RequestContext:
         """So much more is in memory for the answer: others are to know before it is on its way."""
         self.held_bytes += size_bytes
         self.broker.answer_grew(self.client, size_bytes)
+
+    def mutations(self, *, is_strict: bool) -> MutationAllowance:
+        """What the client may change of the cluster; with ``is_strict`` what it may not is refused (KIP-599)."""
+        now_ms = self.broker.monotonic_ms()
+        return self.broker.mutation_quotas.allowance(ANONYMOUS, self.client_id, now_ms, is_strict=is_strict)
 
 
 @dataclass(frozen=True, slots=True)

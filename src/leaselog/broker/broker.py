@@ -7,7 +7,7 @@ Stop: the socket first, then what is under way, then the sync, the checkpoints a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 
 from leaselog.broker.api import Client, load_handlers
 from leaselog.broker.cleaner import Cleaner
@@ -23,6 +23,7 @@ from leaselog.broker.log_store import LogStore
 from leaselog.broker.log_work import LogWork
 from leaselog.broker.machine import Machine, RealMachine
 from leaselog.broker.metrics import Metrics
+from leaselog.broker.mutation_quotas import MutationQuotas
 from leaselog.broker.partition import Partition
 from leaselog.broker.persister import Persister
 from leaselog.broker.persister_choice import choose_persister
@@ -37,6 +38,7 @@ from leaselog.broker.share_reconciling import reconcile
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.broker.turns import Turns
 from leaselog.broker.waiting_room import WaitingRoom
+from leaselog.coordination.cluster_records import QuotaEntity
 from leaselog.log import Durability
 
 __all__ = ["Broker"]
@@ -87,6 +89,10 @@ class Broker:
         self.quotas = ClientQuotas(
             samples=config.quota_window_num, sample_ms=config.quota_window_size_seconds * 1000
         )
+        self.mutation_quotas = MutationQuotas(
+            samples=config.controller_quota_window_num,
+            sample_ms=config.controller_quota_window_size_seconds * 1000,
+        )
         self.cluster = Cluster(self)
         self.groups = GroupCoordinator(self)
         self.share_groups = ShareGroups(self)
@@ -110,6 +116,11 @@ class Broker:
             "producer.id.expiration.ms": self.config.producer_id_expiration_ms,
             "recovery.point.interval.bytes": self.config.recovery_point_interval_bytes,
         }
+
+    def quotas_changed(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
+        """These are the limits of each entity that has any, from now on."""
+        self.quotas.changed(quotas)
+        self.mutation_quotas.changed(quotas)
 
     # -- time -----------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from leaselog.broker.cluster_wishes import (
 )
 from leaselog.broker.config import Configuration
 from leaselog.broker.config.pauses import with_stamps
+from leaselog.broker.mutation_quotas import UNLIMITED, MutationAllowance
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_features import Feature, FeatureUpdate
 from leaselog.coordination.cluster_names import (
@@ -35,12 +36,11 @@ from leaselog.coordination.cluster_names import (
     refuse_topic_name,
 )
 from leaselog.coordination.cluster_placement import MAX_NEW_PARTITIONS
-from leaselog.coordination.cluster_quotas import ENFORCED, QuotaAlteration
+from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.cluster_records import (
     ClusterRecord,
     ConfigChanged,
     FeatureLevelSet,
-    QuotaChanged,
     QuotaEntity,
     ResourceType,
 )
@@ -200,7 +200,7 @@ class Cluster:
         if self.configuration.ignored_dynamic is not None:
             log.warning("stored broker configs are ignored", why=self.configuration.ignored_dynamic)
         self._broker.config = self.configuration.broker
-        self._broker.quotas.changed(self._shard.quotas)
+        self._broker.quotas_changed(self._shard.quotas)
         new_levels = [
             FeatureLevelSet(feature.name, feature.level)
             for feature in self.supported_features()
@@ -227,31 +227,48 @@ class Cluster:
     # -- changes --------------------------------------------------------------------------------------------
 
     async def create_topics(
-        self, wanted: Sequence[NewTopic], *, validate_only: bool = False
+        self,
+        wanted: Sequence[NewTopic],
+        *,
+        validate_only: bool = False,
+        allowance: MutationAllowance = UNLIMITED,
     ) -> list[CreatedTopic | Refused]:
-        """One answer for each wish. What was created is durable, its partitions are open."""
-        return await self._see_through(self._create_topics(wanted, validate_only))
+        """One answer for each wish. What was created is durable, all of it in one write; its partitions are open."""
+        return await self._see_through(self._create_topics(wanted, validate_only, allowance))
 
     async def ensure_topic(self, name: str) -> Topic | Refused:
         """The topic, made with the broker's defaults, or an internal topic's own, if it is not there."""
-        topic = self.topic(name)
-        if topic is not None:
-            return topic
-        created = (await self.create_topics([topic_by_default(name, self._broker.config)]))[0]
-        if isinstance(created, CreatedTopic):
-            return created.topic
-        # Somebody else may have been quicker.
-        return self.topic(name) or created
+        return self.topic(name) or (await self.ensure_topics([name]))[name]
 
-    async def delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | Refused]:
+    async def ensure_topics(
+        self, names: Sequence[str], allowance: MutationAllowance = UNLIMITED
+    ) -> dict[str, Topic | Refused]:
+        """The same of many, those that are not there made in one write."""
+        missing = [name for name in dict.fromkeys(names) if self.topic(name) is None]
+        wishes = [topic_by_default(name, self._broker.config) for name in missing]
+        made = await self.create_topics(wishes, allowance=allowance) if wishes else []
+        refusals = {
+            name: answer for name, answer in zip(missing, made, strict=True) if isinstance(answer, Refused)
+        }
+        gone = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        # Somebody else may have been quicker.
+        return {name: self.topic(name) or refusals.get(name, gone) for name in names}
+
+    async def delete_topics(
+        self, topic_ids: Sequence[TopicId], allowance: MutationAllowance = UNLIMITED
+    ) -> list[Topic | Refused]:
         """One answer for each id: the topic that was there, or UNKNOWN_TOPIC_ID."""
-        return await self._see_through(self._delete_topics(topic_ids))
+        return await self._see_through(self._delete_topics(topic_ids, allowance))
 
     async def create_partitions(
-        self, wanted: Sequence[MorePartitions], *, validate_only: bool = False
+        self,
+        wanted: Sequence[MorePartitions],
+        *,
+        validate_only: bool = False,
+        allowance: MutationAllowance = UNLIMITED,
     ) -> list[Topic | Refused]:
         """One answer for each wish; topics are named once at most."""
-        return await self._see_through(self._create_partitions(wanted, validate_only))
+        return await self._see_through(self._create_partitions(wanted, validate_only, allowance))
 
     async def alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
         """Makes the changes that ``decide`` approves durable and lets them take effect, all together.
@@ -288,14 +305,20 @@ class Cluster:
             return await change
 
     async def _create_topics(
-        self, wanted: Sequence[NewTopic], validate_only: bool
+        self, wanted: Sequence[NewTopic], validate_only: bool, allowance: MutationAllowance
     ) -> list[CreatedTopic | Refused]:
         if sum(self._partitions_wanted(wish) for wish in wanted) > MAX_NEW_PARTITIONS:
             return [_too_many() for _ in wanted]
         records: list[ClusterRecord] = []
         answers: list[CreatedTopic | Refused] = []
-        for wish in wanted:
+        room = self._broker.config.max_partitions - self._shard.partition_count
+        async for wish in self._broker.turns.each(wanted):
             decision = self._decide_topic(wish)
+            if isinstance(decision, Decision):
+                count = 0 if is_internal(wish.name) else decision.reply.partition_count
+                refused = self._refuse_partitions(count, room, validate_only, allowance)
+                room -= 0 if refused else count
+                decision = refused or decision
             if isinstance(decision, Refused):
                 answers.append(decision)
                 continue
@@ -316,6 +339,15 @@ class Cluster:
             if isinstance(answer, CreatedTopic):
                 await self._open(answer.topic)
         return answers
+
+    def _refuse_partitions(
+        self, count: int, room: int, validate_only: bool, allowance: MutationAllowance
+    ) -> Refused | None:
+        """What stands against making so many partitions; if nothing does, the client's tokens are taken."""
+        if count > room:
+            most = self._broker.config.max_partitions
+            return Refused(ErrorCode.POLICY_VIOLATION, f"There may be {most} partitions (max.partitions).")
+        return None if validate_only else allowance.take(count)
 
     def _partitions_wanted(self, wish: NewTopic) -> int:
         if wish.assignments:
@@ -344,13 +376,20 @@ class Cluster:
         )
         return self._shard.handle(command)
 
-    async def _delete_topics(self, topic_ids: Sequence[TopicId]) -> list[Topic | Refused]:
-        decisions = [self._shard.handle(DeleteTopic(topic_id)) for topic_id in dict.fromkeys(topic_ids)]
+    async def _delete_topics(
+        self, topic_ids: Sequence[TopicId], allowance: MutationAllowance
+    ) -> list[Topic | Refused]:
+        decisions: list[Decision | Refused] = []
+        for topic_id in dict.fromkeys(topic_ids):
+            decision = self._shard.handle(DeleteTopic(topic_id))
+            if isinstance(decision, Decision):
+                decision = allowance.take(decision.reply.partition_count) or decision
+            decisions.append(decision)
         made = [decision for decision in decisions if isinstance(decision, Decision)]
         refused = await self._try_commit([record for decision in made for record in decision.records])
         if refused is not None:
             return [refused if isinstance(d, Decision) else d for d in decisions]
-        for decision in made:
+        async for decision in self._broker.turns.each(made):
             self._take_away(decision.reply)
         try:
             self._broker.logs.purge()
@@ -365,7 +404,7 @@ class Cluster:
         log.info("topic deleted", topic=topic.name, id=topic.topic_id)
 
     async def _create_partitions(
-        self, wanted: Sequence[MorePartitions], validate_only: bool
+        self, wanted: Sequence[MorePartitions], validate_only: bool, allowance: MutationAllowance
     ) -> list[Topic | Refused]:
         decisions = [
             self._shard.handle(CreatePartitions(wish.topic, wish.count, wish.assignments))
@@ -376,6 +415,14 @@ class Cluster:
         made = [decision for decision in decisions if isinstance(decision, Decision)]
         if sum(len(decision.records) for decision in made) > MAX_NEW_PARTITIONS:
             return [_too_many() if isinstance(d, Decision) else d for d in decisions]
+        room = self._broker.config.max_partitions - self._shard.partition_count
+        for place, decision in enumerate(decisions):
+            if isinstance(decision, Decision):
+                count = len(decision.records)
+                refused = self._refuse_partitions(count, room, validate_only, allowance)
+                room -= 0 if refused else count
+                decisions[place] = refused or decision
+        made = [decision for decision in decisions if isinstance(decision, Decision)]
         refused = None
         if not validate_only:
             refused = await self._try_commit([record for d in made for record in d.records])
@@ -429,10 +476,7 @@ class Cluster:
         refused = await self._try_commit(decision.records)
         if refused is not None:
             return {entity: answer or refused for entity, answer in answers.items()}
-        self._broker.quotas.changed(self._shard.quotas)
-        for record in decision.records:
-            if isinstance(record, QuotaChanged) and record.key not in ENFORCED and record.value is not None:
-                log.warning("quota kept, not enforced", key=record.key, entity=record.entity)
+        self._broker.quotas_changed(self._shard.quotas)
         return answers
 
     async def _next_producer_id(self) -> ProducerId | Refused:

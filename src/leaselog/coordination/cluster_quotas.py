@@ -20,7 +20,7 @@ __all__ = [
     "CLIENT_ID",
     "CONNECTION_CREATION_RATE",
     "CONSUMER_BYTE_RATE",
-    "ENFORCED",
+    "CONTROLLER_MUTATION_RATE",
     "IP",
     "MAX_QUOTA_ENTITIES",
     "PRODUCER_BYTE_RATE",
@@ -38,8 +38,7 @@ PRODUCER_BYTE_RATE = "producer_byte_rate"
 CONSUMER_BYTE_RATE = "consumer_byte_rate"
 REQUEST_PERCENTAGE = "request_percentage"
 CONNECTION_CREATION_RATE = "connection_creation_rate"
-#: the keys that limit anything here; the others are kept for the tools to show
-ENFORCED = frozenset({PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, REQUEST_PERCENTAGE, CONNECTION_CREATION_RATE})
+CONTROLLER_MUTATION_RATE = "controller_mutation_rate"
 #: entities with limits at once; one more is refused. Kafka has no bound.
 MAX_QUOTA_ENTITIES = 10_000
 
@@ -49,7 +48,7 @@ _CLIENT_KEYS: Mapping[str, int | None] = {
     PRODUCER_BYTE_RATE: _LONG,
     CONSUMER_BYTE_RATE: _LONG,
     REQUEST_PERCENTAGE: None,
-    "controller_mutation_rate": None,
+    CONTROLLER_MUTATION_RATE: None,
 }
 _IP_KEYS: Mapping[str, int | None] = {CONNECTION_CREATION_RATE: _INT}
 _TYPE_NAMES = {_LONG: "a LONG", _INT: "an INT"}

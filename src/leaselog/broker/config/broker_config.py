@@ -85,6 +85,10 @@ class BrokerConfig(View):
     )
     quota_window_num = Int("The samples that a client's rates are measured over.")
     quota_window_size_seconds = Int("The length of such a sample.")
+    controller_quota_window_num = Int(
+        "The samples whose worth of partitions a client may make or take away at once."
+    )
+    controller_quota_window_size_seconds = Int("The length of such a sample.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
     socket_listen_backlog_size = Int(
         "Connections the system holds that are not accepted yet; at least 1024 here."
@@ -100,6 +104,9 @@ class BrokerConfig(View):
     # Topics.
     auto_create_topics_enable = Flag("A topic asked for by name springs into being.")
     delete_topic_enable = Flag("Topics may be deleted.")
+    max_partitions = Int(
+        "Partitions of all topics; what would make more is refused with POLICY_VIOLATION, but for internal topics."
+    )
     num_partitions = Int("Partitions of a topic whose creator does not say.")
     default_replication_factor = Int(
         "Replication factor of a topic whose creator does not say; more than 1 is taken as 1, with a warning."

@@ -68,6 +68,7 @@ _DATA = "kafka-4.4.0.tsv"
 _ADDED = (
     ("broker", "durability", "STRING", "fsync", "[fsync, interval, os]", "HIGH", "read-only"),
     ("broker", "durability.interval.ms", "INT", "1000", "[1,...]", "MEDIUM", "read-only"),
+    ("broker", "max.partitions", "INT", "50000", "[1,...]", "MEDIUM", "read-only"),
     ("broker", "recovery.point.interval.bytes", "INT", "262144", "[1,...]", "LOW", "read-only"),
     ("broker", "queued.max.response.bytes", "LONG", "104857600", "", "MEDIUM", "read-only"),
     ("broker", "metrics.listener", "STRING", "null", "", "LOW", "read-only"),

@@ -2,6 +2,7 @@
 
 - The count is the new total and must be a rise; a placement by hand names one replica list a new partition.
 - A topic that comes twice is INVALID_REQUEST; an unknown one UNKNOWN_TOPIC_OR_PARTITION.
+- More than `max.partitions` in all are refused, and any while the client owes partitions to its quota (v3, KIP-599).
 - More than 10,000 new partitions in one request are POLICY_VIOLATION. Apache Kafka 4.3 answers such a request with
   UNKNOWN_SERVER_ERROR, and may make them all the same.
 """
@@ -20,6 +21,9 @@ from leaselog.wire.messages.create_partitions import (
     CreatePartitionsTopicResult,
 )
 
+#: refusals for the quota are understood
+STRICT_SINCE = 3
+
 
 @serves(CreatePartitionsRequest, versions=(0, 3), kips="KIP-195, 599")
 async def create_partitions(
@@ -27,7 +31,11 @@ async def create_partitions(
 ) -> CreatePartitionsResponse:
     mentions = Counter(topic.name for topic in request.topics)
     wishes = [_wish(topic) for topic in request.topics if mentions[topic.name] == 1]
-    answers = await context.broker.cluster.create_partitions(wishes, validate_only=request.validate_only)
+    allowance = context.mutations(is_strict=context.version >= STRICT_SINCE)
+    answers = await context.broker.cluster.create_partitions(
+        wishes, validate_only=request.validate_only, allowance=allowance
+    )
+    context.throttle_ms = allowance.throttle_ms
     results = [
         CreatePartitionsTopicResult(name=wish.topic, error_code=answer.code, error_message=answer.message)
         if isinstance(answer, Refused)
@@ -41,7 +49,7 @@ async def create_partitions(
         for name, count in mentions.items()
         if count > 1
     ]
-    return CreatePartitionsResponse(results=results)
+    return CreatePartitionsResponse(throttle_time_ms=context.throttle_ms, results=results)
 
 
 def _wish(topic: CreatePartitionsTopic) -> MorePartitions:

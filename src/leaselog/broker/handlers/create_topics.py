@@ -2,6 +2,7 @@
 
 - A name that comes twice is refused for all its mentions; the other topics go on.
 - More than 10,000 partitions in one request refuse all of it (POLICY_VIOLATION, as in Kafka).
+- Nor may there be more than `max.partitions`, nor any while the client owes partitions to its quota (v6, KIP-599).
 - -1 for a count means the broker's default; from v4 for both, before that Kafka takes it all the same.
 - The answer holds the topic's id (v7), its counts and its configs (v5), also for `validate_only`.
 - The answer waits until the topics are safe, whatever `timeout_ms` says: it is a matter of one sync.
@@ -22,15 +23,22 @@ from leaselog.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
+#: refusals for the quota are understood
+STRICT_SINCE = 6
 
-@serves(CreateTopicsRequest, versions=(2, 7), kips="KIP-4, 464, 516, 525")
+
+@serves(CreateTopicsRequest, versions=(2, 7), kips="KIP-4, 464, 516, 525, 599")
 async def create_topics(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
     mentions = Counter(topic.name for topic in request.topics)
     wishes = [_wish(topic) for topic in request.topics if mentions[topic.name] == 1]
-    answers = await context.broker.cluster.create_topics(wishes, validate_only=request.validate_only)
+    allowance = context.mutations(is_strict=context.version >= STRICT_SINCE)
+    answers = await context.broker.cluster.create_topics(
+        wishes, validate_only=request.validate_only, allowance=allowance
+    )
+    context.throttle_ms = allowance.throttle_ms
     results = [_result(wish.name, answer) for wish, answer in zip(wishes, answers, strict=True)]
     results += [_duplicate(name) for name, count in mentions.items() if count > 1]
-    return CreateTopicsResponse(topics=results)
+    return CreateTopicsResponse(throttle_time_ms=context.throttle_ms, topics=results)
 
 
 def _wish(topic: CreatableTopic) -> NewTopic:

@@ -4,6 +4,7 @@
   the files follow after `file.delete.delay.ms`.
 - A name or id that comes twice, both at once or neither are INVALID_REQUEST for those entries alone.
 - `delete.topic.enable=false` refuses everything: TOPIC_DELETION_DISABLED, before v3 INVALID_REQUEST.
+- While the client owes partitions to its quota, each topic is refused (v5, KIP-599).
 - Error messages since v5.
 """
 
@@ -24,6 +25,9 @@ from leaselog.wire.messages.delete_topics import (
 NO_TOPIC = "This server does not host this topic-partition."
 NO_ID = "This server does not host this topic ID."
 
+#: refusals for the quota are understood
+STRICT_SINCE = 5
+
 
 @serves(DeleteTopicsRequest, versions=(1, 6), kips="KIP-4, 322, 516, 599")
 async def delete_topics(request: DeleteTopicsRequest, context: RequestContext) -> DeleteTopicsResponse:
@@ -36,14 +40,15 @@ async def delete_topics(request: DeleteTopicsRequest, context: RequestContext) -
             responses=[_refused(name, id, Refused(code, "Topic deletion is disabled.")) for name, id in asked]
         )
     results, doomed = await _sort_out(asked, context)
-    for topic, answer in zip(
-        doomed, await broker.cluster.delete_topics([t.topic_id for t in doomed]), strict=True
-    ):
+    allowance = context.mutations(is_strict=context.version >= STRICT_SINCE)
+    answers = await broker.cluster.delete_topics([t.topic_id for t in doomed], allowance)
+    context.throttle_ms = allowance.throttle_ms
+    for topic, answer in zip(doomed, answers, strict=True):
         if isinstance(answer, Refused):
             results.append(_refused(topic.name, topic.topic_id, answer))
         else:
             results.append(DeletableTopicResult(name=topic.name, topic_id=topic.topic_id))
-    return DeleteTopicsResponse(responses=results)
+    return DeleteTopicsResponse(throttle_time_ms=context.throttle_ms, responses=results)
 
 
 async def _sort_out(

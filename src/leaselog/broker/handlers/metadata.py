@@ -4,7 +4,8 @@
 - By id from v10 (KIP-516), answered from v12: v10 and v11 refuse the whole request, as Apache Kafka does. A request
   with any id is about ids; topics it names are passed over.
 - A missing topic is made if the client (v4) and `auto.create.topics.enable` allow it. It is answered at once with its
-  partitions, where Kafka first says UNKNOWN_TOPIC_OR_PARTITION and lets the client ask again.
+  partitions, where Kafka first says UNKNOWN_TOPIC_OR_PARTITION and lets the client ask again. That is what is said
+  beyond a thousand of them, beyond `max.partitions`, and while the client owes partitions to its quota (KIP-599).
 - Without permission to make it, UNKNOWN_TOPIC_OR_PARTITION; a name no topic can have is INVALID_TOPIC_EXCEPTION.
 - A partition whose log could not be opened has no leader: LEADER_NOT_AVAILABLE.
 - Authorized operations (v8) are everything when asked for; INT_MIN otherwise. The cluster's went away with v11.
@@ -28,6 +29,8 @@ from leaselog.wire.messages.metadata import (
 )
 
 IDS_SINCE = 12
+#: topics that one request makes; those beyond it are unknown, and the client asks again
+MAX_MADE = 1_000
 
 
 @serves(MetadataRequest, versions=(0, 13), kips="KIP-4, 320, 430, 516, 700, 1102")
@@ -54,6 +57,7 @@ async def metadata(request: MetadataRequest, context: RequestContext) -> Metadat
         controller_id=cluster.node_id,
         topics=await _topics(request, context),
     )
+    response.throttle_time_ms = context.throttle_ms
     if request.include_cluster_authorized_operations:
         response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS
     return response
@@ -83,9 +87,11 @@ async def _topics(request: MetadataRequest, context: RequestContext) -> list[Met
             else await _described(topic, operations, context)
             async for topic_id in context.broker.turns.each(ids)
         ]
+    may_make = request.allow_auto_topic_creation and context.broker.config.auto_create_topics_enable
+    missing = await _make(asked, context) if may_make else {}
     answers = []
     async for name in context.broker.turns.each(dict.fromkeys(topic.name or "" for topic in asked)):
-        found = cluster.topic(name) or await _missing(name, request, context)
+        found = cluster.topic(name) or missing.get(name) or _missing(name)
         if isinstance(found, Topic):
             answers.append(await _described(found, operations, context))
         else:
@@ -93,18 +99,36 @@ async def _topics(request: MetadataRequest, context: RequestContext) -> list[Met
     return answers
 
 
-async def _missing(name: str, request: MetadataRequest, context: RequestContext) -> Topic | Refused:
-    """The topic, if it may be made now, or what to say of it."""
-    refused = refuse_topic_name(name)
-    if refused is not None:
-        return refused
-    broker = context.broker
-    if not (request.allow_auto_topic_creation and broker.config.auto_create_topics_enable):
-        return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    created = await broker.cluster.ensure_topic(name)
-    if isinstance(created, Refused) and created.code is ErrorCode.KAFKA_STORAGE_ERROR:
+async def _make(asked: Sequence[MetadataRequestTopic], context: RequestContext) -> dict[str, Topic | Refused]:
+    """Makes what is missing of the topics, all in one write, as far as the client's quota goes."""
+    cluster = context.broker.cluster
+    wanted = [
+        topic.name or ""
+        async for topic in context.broker.turns.each(asked)
+        if cluster.topic(topic.name or "") is None and refuse_topic_name(topic.name or "") is None
+    ]
+    if not wanted:
+        return {}
+    allowance = context.mutations(is_strict=True)
+    made = await cluster.ensure_topics(wanted[:MAX_MADE], allowance)
+    context.throttle_ms = allowance.throttle_ms
+    return {name: _retriable(answer) for name, answer in made.items()}
+
+
+def _retriable(answer: Topic | Refused) -> Topic | Refused:
+    """Refusals in words that a client knows in an answer to this."""
+    if not isinstance(answer, Refused):
+        return answer
+    if answer.code is ErrorCode.KAFKA_STORAGE_ERROR:
         return Refused(ErrorCode.LEADER_NOT_AVAILABLE)
-    return created
+    if answer.code in (ErrorCode.THROTTLING_QUOTA_EXCEEDED, ErrorCode.POLICY_VIOLATION):
+        return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return answer
+
+
+def _missing(name: str) -> Refused:
+    """What to say of a topic that is not made now."""
+    return refuse_topic_name(name) or Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 def _unknown(name: str, refused: Refused, operations: int) -> MetadataResponseTopic:
