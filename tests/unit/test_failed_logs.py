@@ -256,6 +256,28 @@ def test_retention_makes_room_on_a_full_disk() -> None:
     play(story)
 
 
+def test_a_log_begins_behind_what_retention_took_even_if_it_cannot_go_on() -> None:
+    """Found by simulation: it began before its records, where nothing was."""
+
+    async def story() -> None:
+        node = Node(SimDisk(), retention_ms="1000", segment_ms="100")
+        for _ in range(3):
+            await node.append_ok(b"1")
+            node.now_ms += 200
+        node.now_ms += 10_000
+        node.disk.fails = fail("create", "t-0")  # the next segment
+        await node.logs.do_upkeep(with_retention=True)
+        log = node.partition().log
+        assert log.failure is not None
+        assert log.start_offset == 2
+        node.disk.fails = never
+        node.try_again()
+        await node.append_ok(b"4")
+        assert node.partition().log.start_offset >= 2
+
+    play(story)
+
+
 # -- a sync that failed -------------------------------------------------------------------------------------
 
 

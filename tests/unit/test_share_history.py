@@ -93,6 +93,14 @@ def test_a_release_that_came_too_late_proves_nothing() -> None:
     assert broken([*late, delivered("b", 9 + LOCK_S, 2)]) == []
 
 
+def test_what_was_given_up_before_it_was_accepted_may_come_again() -> None:
+    """Found by simulation: the last lease had ended, and that could not be written."""
+    at_the_limit = [*stored(), delivered("a", 1, 3), *acknowledged("a", "accept", 1.2 + LOCK_S)]
+    assert broken([*at_the_limit, delivered("b", 9 + LOCK_S, 1)]) == []
+    before = [*stored(), delivered("a", 1, 2), *acknowledged("a", "accept", 1.2 + LOCK_S)]
+    assert "undone" in broken([*before, delivered("b", 9 + LOCK_S, 1)])
+
+
 @pytest.mark.parametrize("count", [0, 4])
 def test_counts_begin_with_one_and_end_with_the_limit(count: int) -> None:
     assert broken([*stored(), delivered("a", 1, count)]) == ["over limit"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from leaselog.testing.disk import SimDisk
 
 
@@ -50,6 +52,36 @@ def test_a_sync_that_a_killed_process_left_takes_nothing_from_the_next_ones() ->
     killed.write_at(0, b"in the page cache")
     disk.open("f").sync()  # whoever recovers
     assert kept(disk) == {b"in the page cache"}
+
+
+def test_a_failed_sync_loses_what_can_still_be_read() -> None:
+    """As after a write-back error on Linux: the next sync says that all is well, and writes nothing of it."""
+    disk = begun()
+    file = disk.open("f", writable=True)
+    file.write_at(0, b"lost")
+    disk.fails = lambda operation, path: operation == "sync"
+    with pytest.raises(OSError):
+        file.sync()
+    disk.fails = lambda operation, path: False
+    file.sync()
+    assert file.read_at(0, 100) == b"lost"
+    file.forget_cached()
+    assert file.read_at(0, 100) == b""
+    file.write_at(2, b"kept")
+    file.sync()
+    assert kept(disk) == {b"\0\0kept"}
+
+
+def test_who_has_no_descriptors_left_opens_nothing_until_one_is_closed() -> None:
+    disk = begun()
+    disk.descriptors = disk.open_files + 1
+    file = disk.open("f")
+    with pytest.raises(OSError, match="Too many open files"):
+        disk.open("f")
+    with disk.looked_at():
+        disk.open("f")
+    file.close()
+    disk.open("f")
 
 
 def test_a_whole_sync_while_another_is_under_way_is_whole() -> None:

@@ -192,7 +192,7 @@ class LogStore:
                 raise
             log.warning("removing a partition of a deleted topic", partition=name, id=foreign.topic_id)
             self._directories.put_away(name, self._now_ms())
-            self._directories.try_sync_names()
+            self._directories.make_way(name)
             opened = self._open_log(logs, name, config, remains)
         return Partition(
             name,

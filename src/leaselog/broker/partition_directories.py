@@ -8,6 +8,7 @@ one may be taken for the new one's.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import suppress
 
 from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.doomed_files import DoomedFiles
@@ -19,6 +20,7 @@ from leaselog.log import (
     is_deleted_directory,
     parse_directory_name,
 )
+from leaselog.log.layout import METADATA
 from leaselog.model import TopicPartition
 
 __all__ = ["PartitionDirectories"]
@@ -58,9 +60,10 @@ class PartitionDirectories:
                 self._doomed.add_directory(f"{self._parent}/{name}", 0)
 
     def make_way(self, name: TopicPartition) -> None:
-        """Before a partition is opened: nothing of a deleted one lies there. Raises OSError."""
+        """Before a partition is opened: nothing of a deleted one lies there, nor can it come back. Raises OSError."""
         if name in self._stuck:
             self.put_away(name, self._now_ms())
+        self._sync_names()
 
     def put_away(self, name: TopicPartition, due_ms: int) -> None:
         """Renames it, to be removed when that is due; without one the partition never had a record. Raises OSError."""
@@ -81,17 +84,26 @@ class PartitionDirectories:
                     "files of a deleted partition stay, to be renamed later", partition=name, why=failure
                 )
                 self._stuck.add(name)
+                self._sync_name_tag(name)
         self.try_sync_names()
 
+    def _sync_name_tag(self, name: TopicPartition) -> None:
+        """It may not be on the disk yet, and tells the next broker whose records these are, should we die."""
+        with suppress(OSError):
+            self._files.open(f"{self.path(name)}/{METADATA}").sync()
+            self._files.sync_directory(self.path(name))
+
     def try_sync_names(self) -> None:
-        """Else a power cut might bring one back under the name of a topic that was made since."""
-        if not self._has_unsynced_names:
-            return
+        """What was renamed stays renamed, now or from a round to come on."""
         try:
-            self._files.sync_directory(self._parent)
+            self._sync_names()
         except OSError as failure:
             log.error("deletions are not safe yet, to be synced later", path=self._parent, why=failure)
-        else:
+
+    def _sync_names(self) -> None:
+        """Else a power cut might bring one back under the name of a topic that was made since."""
+        if self._has_unsynced_names:
+            self._files.sync_directory(self._parent)
             self._has_unsynced_names = False
 
     def retire(self, work: DeleteWork) -> None:

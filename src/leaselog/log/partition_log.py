@@ -554,13 +554,18 @@ class PartitionLog:
         paths = list[str]()
         if count == len(self._segments):
             # Those that are sealed first: a disk that is full may have no room to begin another.
-            paths += self._segments.rename_oldest(count - 1)
+            paths += self._let_go(count - 1)
             self.roll(now_ms)
             count = 1
-        paths += self._segments.rename_oldest(count)
-        self._move_start(self._segments.base_offset)
+        paths += self._let_go(count)
         self._unsynced.add(directory=self.directory)
         return DeleteWork(tuple(paths), now_ms + self.config.file_delete_delay_ms)
+
+    def _let_go(self, count: int) -> list[str]:
+        """Takes the oldest segments out; the log begins behind them at once, whatever fails next."""
+        paths = self._segments.rename_oldest(count)
+        self._move_start(self._segments.base_offset)
+        return paths
 
     def _move_start(self, start: int) -> None:
         if start > self.start_offset:

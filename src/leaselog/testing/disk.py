@@ -20,7 +20,8 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from leaselog.log import Buffer, File
@@ -140,9 +141,9 @@ class SimDisk:
         #: told when it has come to that, before anybody else
         self.on_cut: Callable[[], None] = lambda: None
         #: given the operation's name and path, says whether it fails with EIO
-        self.fails: Callable[[str, str], bool] = lambda operation, path: False
+        self.fails: Callable[[str, str], bool] = _never
         #: given a path and what was read of it, says what the reader gets instead
-        self.spoils: Callable[[str, bytes], bytes] = lambda path, data: data
+        self.spoils: Callable[[str, bytes], bytes] = _as_it_is
         self._live = _Names()
         self._durable = _Names()
         self._journal: list[_Change] = []
@@ -163,6 +164,16 @@ class SimDisk:
         self.cut_at = None
         self._boot += 1
         self.open_files = 0
+
+    @contextmanager
+    def looked_at(self) -> Iterator[None]:
+        """Somebody from outside looks at it: nothing fails while he does."""
+        was = self.fails, self.spoils, self.descriptors
+        self.fails, self.spoils, self.descriptors = _never, _as_it_is, None
+        try:
+            yield
+        finally:
+            self.fails, self.spoils, self.descriptors = was
 
     def used_bytes(self) -> int:
         return sum(len(inode.live) for inode in self._live.files.values())
@@ -367,6 +378,14 @@ class _SimFile:
 
     def fileno(self) -> int | None:
         return None
+
+
+def _never(operation: str, path: str) -> bool:
+    return False
+
+
+def _as_it_is(path: str, data: bytes) -> bytes:
+    return data
 
 
 def _parent(path: str) -> str:

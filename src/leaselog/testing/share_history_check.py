@@ -135,7 +135,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
     for place, story in sorted(history.stories.items()):
         found = [
             *_invented(history, place, story),
-            *_undone(story),
+            *_undone(history, story, rules),
             *_forgotten(history, story, rules),
             *_early(history, story, rules),
             *_over_limit(story, rules),
@@ -221,12 +221,21 @@ def _invented(history: _History, place: Place, story: _Story) -> Found:
         yield "invented", f"{sorted(records)} at one place"
 
 
-def _undone(story: _Story) -> Found:
+def _undone(history: _History, story: _Story, rules: Rules) -> Found:
     for call in story.calls:
-        if call.ok and call.kind not in _RETURNS:
+        if call.ok and call.kind not in _RETURNS and not _was_given_up(history, call, rules):
             for delivery in story.deliveries:
                 if delivery.after_ns > call.answered_ns:
                     yield "undone", f"{call.kind} of {call.consumer} was answered, {delivery.consumer} got it"
+
+
+def _was_given_up(history: _History, call: _Call, rules: Rules) -> bool:
+    """Its last lease may have ended before: it was archived then, and all that is asked of it is answered well.
+
+    As in Apache Kafka that stands even if it could not be written, and a leader to come knows nothing of it.
+    """
+    is_last = call.delivery is not None and call.delivery.delivery_count >= rules.delivery_count_limit
+    return is_last and not _was_in_time(history, call, rules)
 
 
 def _forgotten(history: _History, story: _Story, rules: Rules) -> Found:

@@ -106,7 +106,8 @@ class Inspector:
         topic = broker.cluster.topic_name_of(ask.key.topic_id)
         partition = None if topic is None else broker.logs.partition(topic, ask.key.partition)
         if partition is not None:
-            there = {offset for offset, _ in records_of(partition)}
+            with self.world.disk.looked_at():
+                there = {offset for offset, _ in records_of(partition)}
             if live := [offset for offset in passed if offset in there]:
                 self.world.impossible.append(
                     f"{ask.key}: the start passes {live[:10]}, which nobody has finished"

@@ -159,11 +159,11 @@ class Stage:
         """A broker with the topic, and groups that begin with its first record."""
         await self.world.start()
         configs = {key.replace("_", "."): value for key, value in topic_configs.items()}
-        await self._create(NewTopic(self.topic, self.partitions, configs=configs))
+        await self.create(NewTopic(self.topic, self.partitions, configs=configs))
         for group in self.groups:
             await self.set_group(group, share_auto_offset_reset="earliest")
 
-    async def _create(self, topic: NewTopic) -> None:
+    async def create(self, topic: NewTopic) -> None:
         try:
             await self.administer(lambda admin: admin.create_topics([topic]))
         except BrokerError as failed:
@@ -180,7 +180,7 @@ class Stage:
         """Whatever the group does not accept is to be found on a topic of its own."""
         name = self.dead_letter_topics[group] = f"dlq.{group}"
         configs = {"errors.deadletterqueue.group.enable": "true"}
-        await self._create(NewTopic(name, partitions, configs=configs))
+        await self.create(NewTopic(name, partitions, configs=configs))
         wish = {"topic_name": name, "copy_record_enable": "true"}
         await self.set_group(group, **{f"errors_deadletterqueue_{k}": v for k, v in wish.items()})
 
