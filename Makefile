@@ -91,6 +91,8 @@ deep-tests: setup
 	tests/spark/prepare $(BIN)/python
 	$(PYTEST) tests -m "deep" --tier deep --timeout 3600
 
+# On two cores with nothing else to do: `seeds` half an hour, `interop-kafka` ten minutes, `mutants` a minute of a core; the
+# other parts have been begun and not been timed as a whole.
 deep: check mutants deep-tests seeds interop-kafka interop-kafka-4.4 ## the long versions of everything; not for every change
 	tests/conformance/check --all
 
