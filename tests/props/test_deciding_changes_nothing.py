@@ -24,11 +24,12 @@ from leaselog.coordination.group_facts import NO_TOPIC_ID, GroupFact, Protocol
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.coordination.share_group import ShareGroup
+from leaselog.coordination.share_group_facts import TopicPartitions
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import ShareStateCommand
 from leaselog.coordination.share_state_facts import ShareFact, SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
-from leaselog.model import GroupId, MemberId, NodeId, TopicId, TopicPartition
+from leaselog.model import GroupId, MemberId, NodeId, TopicId, TopicIdPartition, TopicPartition
 
 NOW_MS = 1_000_000
 LIMITS = GroupLimits(initial_rebalance_delay_ms=0, min_session_timeout_ms=1_000, max_size=3)
@@ -79,6 +80,8 @@ GROUP_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "wants_assignment": st.booleans(),
     "may_hold": st.booleans(),
     "lets_go": SOME,
+    "places": SOME.map(lambda some: {topic: TopicPartitions("t", parts) for topic, parts in some.items()}),
+    "state_epoch": st.integers(0, 5),
     "initialized": SOME,
     "failed": SOME,
 }
@@ -105,6 +108,12 @@ STATE_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "start_offset": st.integers(-1, 5),
     "delivery_complete_count": st.integers(-1, 5),
     "batches": BATCHES,
+    "ends": st.dictionaries(
+        st.builds(
+            TopicIdPartition, st.sampled_from([TopicId(UUID(int=1)), TopicId(UUID(int=2))]), st.integers(0, 1)
+        ),
+        st.integers(0, 9),
+    ),
 }
 IDS = [TopicId(UUID(int=n)) for n in range(1, 7)]
 NAMES = st.sampled_from(["t", "t_x", "t.x", "u", ""])

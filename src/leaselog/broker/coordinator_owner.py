@@ -98,7 +98,9 @@ class CoordinatorOwner(ABC, Generic[Shard, Step]):
 
     def load(self) -> None:
         """Reads the shard from the log: at once if there is little to read, else in steps beside other work."""
-        self._retry = None
+        if self._retry is not None:
+            self._retry.cancel()
+            self._retry = None
         if self._is_stopped or self.partition.is_gone or self.partition.log.failure is not None:
             return
         try:

@@ -81,6 +81,7 @@ class Inspector:
             return answer
 
         def written(ask: WriteState) -> Any:
+            self._look_for_owner(broker, ask)
             self._note_archived(broker, ask)
             book = self._book(ask.key)
             asked, passed = book.write_asked(ask)
@@ -112,6 +113,12 @@ class Inspector:
                 self.world.impossible.append(
                     f"{ask.key}: the start passes {live[:10]}, which nobody has finished"
                 )
+
+    def _look_for_owner(self, broker: Broker, ask: WriteState) -> None:
+        """Only who owns a share partition writes its state, and only after it has read it."""
+        owners = broker.shares.every_owner()
+        if not any(o.key == ask.key and o.machine is not None and not o.is_over for o in owners):
+            self.world.impossible.append(f"{ask.key}: state is written that nobody owns")
 
     def _note_archived(self, broker: Broker, ask: WriteState) -> None:
         limit = broker.cluster.configuration.group(ask.key.group_id).share_delivery_count_limit

@@ -15,10 +15,15 @@ MOVED = Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 async def play(stage: Stage) -> None:
     world, chance = stage.world, stage.world.chance
-    world.slowest_sync_s = chance.choice((0.01, 0.3))
     await stage.open()
     stage.add_producers(1, chance.randint(20, 80))
+    is_late = chance.random() < 0.4
+    if (
+        is_late
+    ):  # the last write of an owner that has ended returns when its leases are over, the last for some
+        await stage.set_group("g", share_delivery_count_limit="2")
     stage.add_consumers(chance.randint(2, 4))
+    world.slowest_sync_s = 5.0 if is_late else chance.choice((0.01, 0.3))
 
     def share_state(broker: Broker) -> None:
         _read_anew(broker.share_coordinator._owners.made())
@@ -31,8 +36,9 @@ async def play(stage: Stage) -> None:
         broker.shares.forget(GroupId("g"))
 
     for _ in range(chance.randint(3, 12)):
-        await world.sleep(0.05, 1.5)
-        await world.in_broker(chance.choice((share_state, groups, share_partitions)))
+        await world.sleep(0.05, 8.0 if is_late else 1.5)
+        others = (groups, share_partitions)
+        await world.in_broker(chance.choice(others if is_late else (share_state, *others)))
         if chance.random() < 0.1:
             await world.restart()
     await stage.finish()
