@@ -239,6 +239,7 @@ def _load_segments(
     bases = [base for base in found if base <= place.upto]
     _drop(place, found[len(bases) :])
     segments: list[Segment] = []
+    is_whole = bases == found
     for at, base in enumerate(bases):
         next_base = bases[at + 1] if at + 1 < len(bases) else None
         size_bytes = place.files.size_bytes(segment_path(place.directory, base, LOG))
@@ -250,40 +251,46 @@ def _load_segments(
         if segments and segments[-1].end_offset != base:
             # Bytes of the segment before it were lost, these were not: what they follow is gone.
             _drop(place, bases[at:])
+            is_whole = False
             break
         segments.append(segment)
         if clean and segment.find_end():
             continue
         size_bytes = segment.size_bytes
-        # A sync may have failed before the broker died: what it lost is still there to be read, and only in memory.
-        segment.file().forget_cached()
         if point is not None and next_base is None and segment.resume(point):
             resumed = point
         else:
             segment.size_bytes, segment.end_offset = 0, base
             segment.start_indexes()
-        if not _validate(place, segment, size_bytes):
+        if not _validate(place, segment, size_bytes, recovery_point):
             _drop(place, bases[at + 1 :])
+            is_whole = False
             break
-    _settle(place, segments, clean)
+    # What a sync has told of is on the disk. Of ten thousand logs nearly all end there, and so many syncs take long.
+    is_on_disk = is_whole and bool(segments) and segments[-1].end_offset <= recovery_point
+    _settle(place, segments, is_on_disk=clean or is_on_disk)
     return segments, resumed
 
 
-def _validate(place: _Place, segment: Segment, size_bytes: int) -> bool:
+def _validate(place: _Place, segment: Segment, size_bytes: int, synced_to: int) -> bool:
     """Count in every batch from the segment's end on that holds up, and cut off the rest. False if there was a rest."""
-    batches = scan_valid(
-        segment.file(),
-        size_bytes,
-        segment.base_offset,
-        position=segment.size_bytes,
-        next_offset=segment.end_offset,
-    )
-    for _, header, _ in batches:
-        if header.end_offset > place.upto:
-            break
-        segment.index(header, place.config.index_interval_bytes)
-    if segment.size_bytes == size_bytes:
-        return True
+    for is_synced in (True, False):
+        if not is_synced:
+            # A sync may have failed before the broker died: what it lost is still there to be read, in memory only.
+            segment.file().forget_cached()
+        batches = scan_valid(
+            segment.file(),
+            size_bytes,
+            segment.base_offset,
+            position=segment.size_bytes,
+            next_offset=segment.end_offset,
+        )
+        for _, header, _ in batches:
+            if header.end_offset > place.upto or (is_synced and header.end_offset > synced_to):
+                break
+            segment.index(header, place.config.index_interval_bytes)
+        if segment.size_bytes == size_bytes:
+            return True
     segment.cut_back()
     return False
 
@@ -296,13 +303,13 @@ def _drop(place: _Place, bases: list[int]) -> None:
                 place.files.remove(path)
 
 
-def _settle(place: _Place, segments: list[Segment], clean: bool) -> None:
+def _settle(place: _Place, segments: list[Segment], *, is_on_disk: bool) -> None:
     """Seal all but the last, and make what was recovered durable."""
     unsynced: list[File] = []
     for segment in segments[:-1]:
         if not segment.is_sealed:
             unsynced += segment.seal()
-    if not clean:
+    if not is_on_disk:
         if segments:
             unsynced.append(segments[-1].file())
         for file in unsynced:
