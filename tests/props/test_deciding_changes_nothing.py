@@ -176,6 +176,20 @@ SPECIAL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "DeleteShareOffsets": {"topics": st.sampled_from([("t",), ("t", "nope")])},
     "ForgetShareStates": {"topics": st.just(frozenset({TopicId(UUID(int=1))}))},
     "AlterShareOffsets": {"offsets": st.dictionaries(PLACES, st.integers(0, 5), max_size=2)},
+    "AdoptShareStates": {
+        "state_epoch": st.integers(-1, 2),
+        "places": st.dictionaries(
+            st.just(TopicId(UUID(int=1))),
+            st.just(TopicPartitions("t", frozenset({0}))) | st.just(TopicPartitions("t", frozenset({1, 2}))),
+        ),
+    },
+    "CutStates": {
+        "ends": st.dictionaries(
+            st.builds(TopicIdPartition, st.just(TopicId(UUID(int=1))), st.integers(0, 2)),
+            st.integers(0, 5),
+            max_size=2,
+        )
+    },
     "CreatePartitions": {"assignments": st.none()},
 }
 brief = settings(

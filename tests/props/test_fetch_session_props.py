@@ -109,9 +109,8 @@ class FetchSessionMachine(RuleBasedStateMachine):
     ) -> None:
         """One request's changes and its answer, on both sides."""
         model = self.model.get(session.id, model)
-        session.follow(
-            FollowedPartition(topic, index, offset, 100, -1, -1) for (topic, index), offset in asked.items()
-        )
+        for (topic, index), offset in asked.items():
+            session.follow(FollowedPartition(topic, index, offset, 100, -1, -1))
         session.forget(forgotten)
         was_kept = session.is_incremental
         self.cache.settle(session)
