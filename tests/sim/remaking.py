@@ -3,7 +3,7 @@ and no more."""
 
 from __future__ import annotations
 
-from leaselog.admin import NewTopic
+from leaselog.admin import AsyncAdmin, NewTopic
 from leaselog.broker.broker import Broker
 from leaselog.client import BrokerError
 from leaselog.model import ErrorCode, TopicPartition
@@ -58,8 +58,11 @@ class Remade:
         """Compared once more before."""
         if compares:
             await self.compare()
+        await self._stage.administer(self._drop)
+
+    async def _drop(self, admin: AsyncAdmin) -> None:
         try:
-            await self._stage.administer(lambda admin: admin.delete_topics([self._name]))
+            await admin.delete_topics([self._name])
         except BrokerError as failed:
             if failed.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                 raise
