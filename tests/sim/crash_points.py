@@ -21,6 +21,7 @@ from leaselog.testing.sim_clients import Habits
 from leaselog.testing.sim_stage import Stage, settings
 from leaselog.testing.sim_world import HOST, World
 from sim.play import Failed
+from sim.remaking import Remade
 
 __all__ = ["FIRST", "count_operations", "die_at"]
 
@@ -44,7 +45,8 @@ def _world(seed: int) -> World:
 
 
 async def _day(stage: Stage) -> None:
-    """Topics, groups, records, acknowledgements, retention, DeleteRecords, a stop in good order and another start."""
+    """Topics, groups, records, acknowledgements, retention, DeleteRecords, a topic that is deleted and made again under
+    its name, a stop in good order and another start."""
     world = stage.world
     stage.partitions = 2
     await stage.open(segment_ms="1000", file_delete_delay_ms="500")
@@ -54,6 +56,13 @@ async def _day(stage: Stage) -> None:
     await world.until(lambda: world.is_up and all(p.is_done for p in stage.producers), "all is produced", 60)
     before = {TopicPartition(stage.topic, i): min(2 - i, _end(stage, i)) for i in range(stage.partitions)}
     await stage.administer(lambda admin: admin.delete_records(before))
+    remade = Remade(stage)
+    await remade.make()
+    await remade.give(3)
+    await remade.cut(1.0)
+    await remade.delete()
+    await remade.make()
+    await remade.give(2)
     if world.lives == 1 and world.is_up and await world.stop():
         await world.start()
     # It may have died meanwhile, and is brought back by `_revive`, in two starts.
@@ -61,6 +70,7 @@ async def _day(stage: Stage) -> None:
     await world.until(lambda: not stage.world.net.is_blocked, "the lines are back", 60)
     stage.add_producers(1, 6, pause_s=0.1)
     await stage.finish()
+    await remade.compare()
 
 
 def _end(stage: Stage, index: int) -> int:
