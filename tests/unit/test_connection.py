@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
+import weakref
 from collections.abc import Awaitable, Callable
 from copy import copy
 from types import SimpleNamespace
@@ -424,6 +426,32 @@ def test_a_handler_that_breaks_closes_its_connection_and_is_logged(
     s.ask(1)
     assert s.transport.is_aborted
     assert logged == ["request failed"]
+
+
+def test_what_a_refused_request_was_decoded_to_is_let_go_of_at_once(scene: Callable[..., Scene]) -> None:
+    class Decoded:
+        """Something that can be watched."""
+
+    decoded: list[weakref.ref[Decoded]] = []
+
+    async def refused(request: object, context: object) -> HeartbeatResponse:
+        held = Decoded()
+        decoded.append(weakref.ref(held))
+        await asyncio.sleep(0)
+        raise dispatch.Unanswerable("more than there may be")
+
+    async def story() -> None:
+        made = scene(refused)
+        made.ask(1)
+        await turns()
+        assert made.transport.is_aborted
+        assert decoded[0]() is None
+
+    gc.disable()  # nothing that only a collection would find
+    try:
+        run(story)
+    finally:
+        gc.enable()
 
 
 def test_a_client_that_does_not_read_its_answers_is_not_read_from(scene: Callable[..., Scene]) -> None:

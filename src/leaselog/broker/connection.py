@@ -314,10 +314,12 @@ class Connection(asyncio.BufferedProtocol):
             if finished.cancelled():
                 self._start_queued()
                 return
+            # Not raised here: the task, its failure and this frame would hold each other, and all that was decoded.
+            if isinstance(refused := finished.exception(), Unanswerable):
+                self._refuse(str(refused))
+                return
             try:
                 self._answer(call, finished.result(), started_s + (0.0 if steps is None else steps.seconds))
-            except Unanswerable as wrong:
-                self._refuse(str(wrong))
             except Exception:  # noqa: BLE001 - the same supervisor, a turn of the loop later
                 self._fail(api=call.api.name, version=call.context.version)
             else:

@@ -27,7 +27,7 @@ Steps = Generator[int, None, Any]
 #: bytes of a request from which on it is decoded in steps
 LONG_BYTES = 4096
 #: structs and texts in arrays of one request; eight numbers count as one. That is an OffsetCommit of 100,000
-#: partitions, or an OffsetFetch of a million. To let go of so many is one step of 10 ms, which no generator can divide.
+#: partitions, or an OffsetFetch of a million. To let go of so many is one step of 3 ms, which no generator can divide.
 MAX_ELEMENTS = 150_000
 #: elements that make a step
 STEP = 64
