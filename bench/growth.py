@@ -1,6 +1,6 @@
 """What one thing costs where there are thousands of its kind, beside what it costs where there is one.
 
-    python -m bench.growth                  all rows: about a minute
+    python -m bench.growth                  all rows: some minutes
     python -m bench.growth jobs joins       some of them
     python -m bench.growth --quick          small numbers, to see that it works
 
@@ -25,6 +25,7 @@ from typing import Any
 from uuid import UUID
 
 from bench import ROOT
+from bench.growth_starts import starts
 from leaselog.broker.metrics_server import serve_metrics
 from leaselog.broker.share_partitions import LEFT_AT_ONCE
 from leaselog.cli.serve import quiet_collector
@@ -248,6 +249,7 @@ ROWS: dict[str, Callable[[bool], Awaitable[None]]] = {
     "idle": idle,
     "joins": joins,
     "deletions": deletions,
+    "starts": starts,
 }
 
 
