@@ -30,13 +30,13 @@ async def play(stage: LossyStage) -> None:
     await stage.open()
     stage.add_producers(chance.randint(1, 2), chance.randint(30, 90), pause_s=chance.choice((0.05, 0.2)))
     stage.add_consumers(chance.randint(1, 3))
-    for _ in range(chance.randint(1, 4)):
+    for _ in range(chance.randint(2, 5)):
         await world.sleep(0.5, 4.0)
         what = chance.random()
         if what < 0.2:
             world.kill()
             await world.start()
-        elif what < 0.6:
+        elif what < 0.5:
             await stage.lose_power()
         else:
             await _lose_power_twice(stage)
@@ -47,7 +47,7 @@ async def _lose_power_twice(stage: LossyStage) -> None:
     for consumer in stage.consumers:
         consumer.kill()
     await stage.lose_power()
-    await stage.world.sleep(0.2, 3.0)
+    await stage.world.sleep(0.2, 2.0)
     await stage.lose_power()
     for consumer in stage.consumers:
         consumer.start_again()
