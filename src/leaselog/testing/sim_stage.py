@@ -18,6 +18,7 @@ from leaselog.admin.configs import Resource, ResourceType
 from leaselog.admin.outcome import SomeFailed
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.topics import NewTopic
+from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
 from leaselog.broker.persister_colocated import ColocatedPersister
 from leaselog.client import BrokerError, ClientError, Cluster, Node
@@ -135,7 +136,7 @@ class Stage:
         #: by group: how long its records wait
         self.backoffs: dict[str, RetryBackoff] = {}
         self._clock_set_ns: list[int] = []
-        world.on_broker = self.inspector.begin
+        world.on_broker = self.broker_begins
         world.on_look = self.inspector.look
         world.on_death = self._died
         world.net.on_lost = self._disconnected
@@ -148,6 +149,17 @@ class Stage:
         for consumer in self.consumers:
             if consumer.current is not None and consumer.name in (end.near[0], end.far[0]):
                 consumer.history.append(Disconnected(consumer.current, self.world.now_ns()))
+
+    def broker_begins(self, broker: Broker) -> None:
+        """It is looked at from now on. An owner ends with the log it reads: its leases are void, as after a death."""
+        self.inspector.begin(broker)
+        returned = broker.logs.on_return
+
+        def on_return(partition: Partition) -> None:
+            self.leases_are_void()
+            returned(partition)
+
+        broker.logs.on_return = on_return
 
     def leases_are_void(self) -> None:
         """As after a death: whoever leads the share partitions now knows of no lease."""

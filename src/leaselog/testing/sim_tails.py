@@ -45,7 +45,6 @@ class LossyStage(Stage):
         self._slowest_sync_s = 0.0
         #: when the power last went: what was fetched before is of another history
         self._era_ns = 0
-        world.on_broker = self._broker_begins
         world.on_look = self._look
         world.on_death = self._broker_died
 
@@ -57,8 +56,8 @@ class LossyStage(Stage):
 
     # -- what the broker's logs hold ------------------------------------------------------------------------
 
-    def _broker_begins(self, broker: Broker) -> None:
-        self.inspector.begin(broker)
+    def broker_begins(self, broker: Broker) -> None:
+        super().broker_begins(broker)
         listen = broker._server.listen
 
         async def listen_with_a_look(host: str, port: int) -> tuple[str, int]:

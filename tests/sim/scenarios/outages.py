@@ -5,8 +5,6 @@ Sometimes the power goes afterwards: what a failed sync has lost must not be wha
 
 from __future__ import annotations
 
-from leaselog.broker.broker import Broker
-from leaselog.broker.partition import Partition
 from leaselog.testing.sim_stage import Stage, settings
 
 __all__ = ["play", "settings"]
@@ -20,7 +18,6 @@ CONFIGS: tuple[dict[str, str], ...] = (
 
 async def play(stage: Stage) -> None:
     world, chance = stage.world, stage.world.chance
-    _void_leases_on_return(stage)
     await stage.open(**chance.choice(CONFIGS))
     stage.add_producers(chance.randint(1, 2), chance.randint(20, 80))
     stage.add_consumers(chance.randint(1, 3))
@@ -60,20 +57,3 @@ def _mend(stage: Stage) -> None:
     disk = stage.world.disk
     disk.capacity_bytes = disk.descriptors = None
     disk.fails = lambda operation, path: False
-
-
-def _void_leases_on_return(stage: Stage) -> None:
-    """An owner ends with the log it reads: its leases are no more, as after a death."""
-    begin = stage.world.on_broker
-
-    def begins(broker: Broker) -> None:
-        begin(broker)
-        returned = broker.logs.on_return
-
-        def on_return(partition: Partition) -> None:
-            stage.leases_are_void()
-            returned(partition)
-
-        broker.logs.on_return = on_return
-
-    stage.world.on_broker = begins
