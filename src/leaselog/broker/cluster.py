@@ -22,7 +22,7 @@ from leaselog.broker.cluster_wishes import (
     advertised_address,
     topic_by_default,
 )
-from leaselog.broker.config import Configuration
+from leaselog.broker.config import ConfigEntry, Configuration
 from leaselog.broker.config.pauses import with_stamps
 from leaselog.broker.mutation_quotas import UNLIMITED, MutationAllowance
 from leaselog.broker.structured_log import StructuredLog
@@ -90,6 +90,8 @@ __all__ = [
 
 #: partitions opened before other work gets its turn
 OPEN_STEP = 32
+#: topics of one request that are written down together: rehearsing, writing and replaying them is one step
+TOPICS_A_WRITE = 100
 
 T = TypeVar("T")
 log = StructuredLog("cluster")
@@ -309,8 +311,10 @@ class Cluster:
     ) -> list[CreatedTopic | Refused]:
         if sum(self._partitions_wanted(wish) for wish in wanted) > MAX_NEW_PARTITIONS:
             return [_too_many() for _ in wanted]
-        records: list[ClusterRecord] = []
         answers: list[CreatedTopic | Refused] = []
+        #: of each topic that may be made the place of its answer, and what is to be written
+        decided: list[tuple[int, Sequence[ClusterRecord]]] = []
+        described: dict[frozenset[tuple[str, str]], tuple[ConfigEntry, ...]] = {}
         room = self._broker.config.max_partitions - self._shard.partition_count
         async for wish in self._broker.turns.each(wanted):
             decision = self._decide_topic(wish)
@@ -322,23 +326,30 @@ class Cluster:
             if isinstance(decision, Refused):
                 answers.append(decision)
                 continue
-            records += decision.records
-            overrides = {
-                record.key: record.value for record in decision.records if isinstance(record, ConfigChanged)
-            }
-            entries = self.configuration.describe_new_topic(
-                {k: v for k, v in overrides.items() if v is not None}
+            decided.append((len(answers), decision.records))
+            changes = (record for record in decision.records if isinstance(record, ConfigChanged))
+            overrides = frozenset(
+                (record.key, record.value) for record in changes if record.value is not None
             )
-            answers.append(CreatedTopic(decision.reply, tuple(entries)))
-        if validate_only or not records:
-            return answers
-        refused = await self._try_commit(records)
-        if refused is not None:
-            return [refused if isinstance(answer, CreatedTopic) else answer for answer in answers]
-        for answer in answers:
-            if isinstance(answer, CreatedTopic):
-                await self._open(answer.topic)
+            if overrides not in described:
+                described[overrides] = tuple(self.configuration.describe_new_topic(dict(overrides)))
+            answers.append(CreatedTopic(decision.reply, described[overrides]))
+        if not validate_only:
+            for at in range(0, len(decided), TOPICS_A_WRITE):
+                await self._make_topics(decided[at : at + TOPICS_A_WRITE], answers)
         return answers
+
+    async def _make_topics(
+        self, decided: Sequence[tuple[int, Sequence[ClusterRecord]]], answers: list[CreatedTopic | Refused]
+    ) -> None:
+        """Writes and opens them; what cannot be written is answered so."""
+        refused = await self._try_commit([record for _, records in decided for record in records])
+        for at, _ in decided:
+            answer = answers[at]
+            if refused is not None:
+                answers[at] = refused
+            elif isinstance(answer, CreatedTopic):
+                await self._open(answer.topic)
 
     def _refuse_partitions(
         self, count: int, room: int, validate_only: bool, allowance: MutationAllowance

@@ -100,7 +100,7 @@ async def _topics(request: MetadataRequest, context: RequestContext) -> list[Met
 
 
 async def _make(asked: Sequence[MetadataRequestTopic], context: RequestContext) -> dict[str, Topic | Refused]:
-    """Makes what is missing of the topics, all in one write, as far as the client's quota goes."""
+    """Makes what is missing of the topics, a hundred to a write, as far as the client's quota goes."""
     cluster = context.broker.cluster
     wanted = [
         topic.name or ""
