@@ -59,7 +59,6 @@ def run(args: argparse.Namespace) -> int:
         log.warning(warning)
     _raise_file_limit()
     quiet_collector()
-    quick_switches()
     return _serve(serving, args)
 
 
@@ -71,12 +70,6 @@ def quiet_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(20_000, 4, 1_000)
-
-
-def quick_switches() -> None:
-    """The loop gets the interpreter back after a millisecond, not five, when a thread has work in Python: a snapshot of
-    the cluster, a compaction, a large batch that is unpacked."""
-    sys.setswitchinterval(0.001)
 
 
 def _config(args: argparse.Namespace) -> BrokerConfig:
