@@ -87,12 +87,15 @@ fuzz: setup ## bytes nobody would send, by coverage: make fuzz TARGET=requests S
 soak: setup ## fifty share consumers and a broker that is restarted: memory, descriptors, lag, and a verdict; MINUTES=10
 	$(BIN)/python tests/soak/soak.py --minutes $(MINUTES)
 
-deep-tests: setup
+deep-tests: setup ## two at a time, for most of them wait; tests/interop is named for its scheduler (tests/interop/workers.py)
 	tests/spark/prepare $(BIN)/python
-	$(PYTEST) tests -m "deep" --tier deep --timeout 3600
+	$(PYTEST) tests/interop tests -m "deep and not alone" --tier deep --timeout 3600 --durations 0 -n 2
+	$(PYTEST) tests -m "deep and alone" --tier deep-alone --timeout 3600 --durations 0
 
-# On two cores with nothing else to do: `seeds` half an hour, `interop-kafka` ten minutes, `mutants` a minute of a core; the
-# other parts have been begun and not been timed as a whole.
+# On two cores with nothing else to do: `seeds` half an hour, `interop-kafka` ten minutes, `mutants` a minute of a core.
+# Of the other parts there are times with ten to twenty other programs at work, which is several times as long: of
+# `deep-tests` a hundred deaths 14 minutes, franz-go 2, what else needs brokers 4, the days of the simulation 23, 20,000
+# odd clients 20, 5,000 histories of a share partition 38; `interop-kafka-4.4` 2.5, half of `conformance/check --all` 24.
 deep: check mutants deep-tests seeds interop-kafka interop-kafka-4.4 ## the long versions of everything; not for every change
 	tests/conformance/check --all
 

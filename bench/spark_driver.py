@@ -19,7 +19,8 @@ from typing import Any
 
 from bench.brokers import leaselog
 from bench.setting import begin_group, fill, make_topic
-from leaselog.client import AcknowledgeType, Connection
+from leaselog.client import AcknowledgeType
+from leaselog.client.connection import Connection
 from leaselog.client.share.range_core import RangeCore
 from leaselog.spark.group_member import GroupMember
 from leaselog.spark.ledger import Settlement

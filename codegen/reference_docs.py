@@ -17,6 +17,7 @@ from leaselog.broker.dead_letters import DeadLetterCounts
 from leaselog.broker.group_owner import GroupCounts
 from leaselog.broker.metrics import Metrics
 from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.persister import NoOpPersister
 from leaselog.broker.revival import Revival
 from leaselog.broker.share_coordinator_owner import ShareStateCounts
 from leaselog.broker.share_metrics import ShareMetrics
@@ -154,8 +155,9 @@ def metrics_page() -> str:
         groups=SimpleNamespace(by_owner=list, owner_states=list, counts=GroupCounts()),
         share_coordinator=SimpleNamespace(key_count=lambda: 0, owner_states=list, counts=ShareStateCounts()),
         share_metrics=ShareMetrics(),
+        persister=NoOpPersister(),
         dead_letters=SimpleNamespace(counts=DeadLetterCounts()),
-        share_delivery=SimpleNamespace(paused=list, trips={}),
+        share_delivery=SimpleNamespace(paused=list, trips={}, given_up={}),
     )
     lines = [
         "# Metrics",
@@ -211,7 +213,7 @@ def commands_page() -> str:
 
 
 def _option_row(option: argparse.Action) -> str:
-    names = ", ".join(f"`{name}`" for name in option.option_strings or [option.dest])
+    names = ", ".join(f"`{name}`" for name in option.option_strings or [str(option.metavar or option.dest)])
     choices = "" if option.choices is None else "one of " + ", ".join(map(str, option.choices))
     value = "" if option.nargs == 0 or not option.option_strings else option.metavar or option.dest.upper()
     shown = f" `{value}`" if value and not option.choices else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,3 +59,15 @@ def test_no_test_sleeps_outside_the_tiers_that_live_in_real_time(path: Path) -> 
             argument = node.args[0] if node.args else None
             assert isinstance(argument, ast.Constant), f"{path}:{node.lineno} sleeps"
             assert argument.value == 0, f"{path}:{node.lineno} sleeps"
+
+
+def test_every_public_name_of_the_client_is_explained_in_a_guide_or_on_a_reference_page() -> None:
+    import leaselog.client
+
+    pages = [*(ROOT / "docs" / "guides").rglob("*.md"), *(ROOT / "docs" / "reference").glob("*.md")]
+    explained = "\n".join(page.read_text() for page in pages)
+    unexplained = [
+        name for name in leaselog.client.__all__ if not re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`", explained)
+    ]
+    assert not unexplained
+    assert len(leaselog.client.__all__) <= 35, "what is public can be read in one sitting"

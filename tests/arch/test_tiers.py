@@ -105,6 +105,21 @@ def test_a_known_failure_is_no_test_that_was_skipped(tmp_path: Path) -> None:
     assert ended.returncode == pytest.ExitCode.OK, ended.stdout
 
 
+def test_deep_properties_look_somewhere_new_each_time_in_ci_too() -> None:
+    look = "import conftest, props.test_share_machine as m, props.test_dispatch_fuzz as f\n"
+    look += "print(m.TestShareMachine.settings.derandomize, m.TestShareMachineDeep.settings.derandomize)\n"
+    look += "print(f.quick.derandomize, f.long.derandomize)\n"
+    path = os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tests" / "unit")))
+    ended = subprocess.run(
+        [sys.executable, "-c", look],
+        env={**os.environ, "CI": "true", "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split() == ["True", "False"] * 2
+
+
 def test_ci_says_that_it_is_ci(tools: Path) -> None:
     pretend(tools, "make", 'echo "$CI $*"')
     ended = run_script(ROOT / ".ci" / "run", tools)

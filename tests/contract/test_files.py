@@ -192,3 +192,30 @@ def test_spare_descriptors_are_for_files_when_there_are_no_others(tmp_path: Path
             os.close(fd)
     opened.clear()
     assert files.open(f"{tmp_path}/a").size_bytes() == 0
+
+
+def test_a_sync_of_the_whole_file_system_is_done_or_refused(place: tuple[Files, str]) -> None:
+    files, directory = place
+    file = files.open(f"{directory}/a", writable=True, create=True)
+    file.write_at(0, b"abc")
+    with suppress(OSError):  # of some file systems nobody knows whether it is done
+        file.sync_file_system()
+    file.forget_cached(read_ahead=True)
+    assert file.read_at(0, 10) == b"abc"
+
+
+def test_files_of_one_directory_are_beside_each_other(place: tuple[Files, str]) -> None:
+    files, directory = place
+    file = files.open(f"{directory}/a", writable=True, create=True)
+    assert file.is_beside(directory)
+    assert file.is_beside(f"{directory}/a")
+
+
+def test_a_file_is_not_beside_one_of_another_file_system(tmp_path: Path) -> None:
+    file = OsFiles().open(f"{tmp_path}/a", writable=True, create=True)
+    assert not file.is_beside("/proc")
+
+
+def test_a_file_system_that_is_not_known_to_keep_the_promise_is_not_trusted() -> None:
+    with pytest.raises(OSError):
+        OsFiles().open("/proc/self/status").sync_file_system()

@@ -14,6 +14,8 @@ from leaselog.client import (
     AcknowledgeType,
     BrokerError,
     IllegalState,
+    RecordDeserializationError,
+    Reject,
     RequestTimedOut,
     TopicIdPartition,
     Transient,
@@ -88,11 +90,96 @@ def test_poll_waits_for_what_comes_later(make: Make) -> None:
     assert [record.value for record in consumer.poll(WAIT_S)] == [b"late"]
 
 
-@pytest.mark.parametrize("timeout", [-1, -0.1])
+@pytest.mark.parametrize("timeout", [-2, -0.1, float("nan")])
 def test_a_negative_timeout_is_refused(make: Make, timeout: float) -> None:
     consumer = make()
     with pytest.raises(ValueError, match="timeout"):
         consumer.poll(timeout)
+
+
+@pytest.mark.parametrize("timeout", [None, -1])
+def test_a_poll_without_a_limit_waits_until_there_is_something(make: Make, timeout: float | None) -> None:
+    consumer = make(records=0)
+
+    def produce() -> None:
+        consumer.model.produce([b"late"])
+        consumer.door.wake()
+
+    consumer.later(produce)
+    assert [record.value for record in consumer.poll(timeout)] == [b"late"]
+
+
+IMPLICIT = {"share.acknowledgement.mode": "implicit"}
+
+
+def test_going_through_records_accepts_each_when_the_next_one_is_asked_for(make: Make) -> None:
+    consumer = make(**IMPLICIT)
+    seen = []
+    for record in consumer.each():
+        seen.append(record.offset)
+        if len(seen) == 3:
+            consumer.later(consumer.consumer.wakeup)
+    assert seen == [0, 1, 2]
+    consumer.close()
+    assert consumer.model.ended() == dict.fromkeys(range(3), ACCEPT)
+
+
+def test_a_loop_that_is_left_has_accepted_nothing_it_has_not_gone_past(make: Make) -> None:
+    consumer = make(records=5, **IMPLICIT)
+    for record in consumer.each():
+        if record.offset == 2:
+            break
+    consumer.close()
+    model = consumer.model
+    assert model.ended() == {0: ACCEPT, 1: ACCEPT}
+    assert model.held() == []
+    given_back = [each.acknowledged for each in model.logs[0]]
+    assert given_back[3:] == [[Arrived(RELEASE, given_back=True)]] * 2, "nobody has seen these"
+
+
+def test_a_commit_in_the_loop_says_nothing_of_records_the_loop_has_not_come_to(make: Make) -> None:
+    consumer = make(**IMPLICIT)
+    for record in consumer.each():
+        assert record.offset == 0
+        assert list(consumer.commit_sync(WAIT_S).values()) == [None]
+        break
+    assert consumer.model.ended() == {0: ACCEPT}
+
+
+def test_who_leaves_the_loop_and_polls_gets_what_the_loop_has_not_come_to(make: Make) -> None:
+    consumer = make(records=5, **IMPLICIT)
+    for record in consumer.each():
+        if record.offset == 1:
+            break
+    assert offsets(consumer.poll(WAIT_S)) == [2, 3, 4]
+    again = next(iter_after(consumer, 1))
+    assert again.offset == 5
+
+
+def iter_after(consumer: Any, count: int) -> Iterator[Any]:
+    consumer.model.produce([b"more"] * count)
+    consumer.door.wake()
+    return consumer.each()  # type: ignore[no-any-return]
+
+
+def test_what_a_loop_has_gone_past_is_said_although_it_stays_with_one_record_for_long(make: Make) -> None:
+    consumer = make(**IMPLICIT)
+    records = consumer.each()
+    assert [next(records).offset for _ in range(3)] == [0, 1, 2]
+    deadline = time.monotonic() + WAIT_S
+    while consumer.model.ended() != {0: ACCEPT, 1: ACCEPT} and time.monotonic() < deadline:
+        consumer.metrics()  # the loop of the asyncio one turns while a call is in it
+    assert consumer.model.ended() == {0: ACCEPT, 1: ACCEPT}
+
+
+def test_in_explicit_mode_the_loop_asks_for_a_word_on_each_record(make: Make) -> None:
+    consumer = make()
+    records = consumer.each()
+    consumer.acknowledge(next(records), RELEASE)
+    consumer.acknowledge(next(records), REJECT)
+    next(records)
+    with pytest.raises(IllegalState, match="1 are not"):
+        next(records)
 
 
 def test_poll_without_a_subscription_is_refused(make: Make) -> None:
@@ -281,9 +368,10 @@ class Busy(Exception):
     [
         (Transient("try again"), RELEASE),
         (Busy("declared so"), RELEASE),
-        (BrokerError(ErrorCode.NOT_LEADER_OR_FOLLOWER), RELEASE),
-        (BrokerError(ErrorCode.INVALID_REQUEST), REJECT),
-        (ValueError("a bad record"), REJECT),
+        (BrokerError(ErrorCode.INVALID_REQUEST), RELEASE),
+        (KeyError("a bug of today"), RELEASE),
+        (Reject("a bad record"), REJECT),
+        (ValueError("named"), REJECT),
         (KeyboardInterrupt(), RELEASE),
     ],
 )
@@ -292,7 +380,8 @@ def test_processing_that_fails_releases_or_rejects_and_tells(
 ) -> None:
     consumer = make(records=1)
     (record,) = consumer.poll(WAIT_S)
-    with pytest.raises(type(error)), consumer.processing(record, transient=(Busy,)):
+    named = {"reject": [ValueError, Busy], "transient": [Busy]}
+    with pytest.raises(type(error)), consumer.processing(record, **named):
         raise error
     consumer.commit_sync(WAIT_S)
     assert consumer.model.ended() == ({0: REJECT} if outcome is REJECT else {})
@@ -304,7 +393,7 @@ def test_processing_can_keep_an_exception_to_itself(make: Make) -> None:
     consumer = make(records=1)
     (record,) = consumer.poll(WAIT_S)
     with consumer.processing(record, suppress=True):
-        raise ValueError("a bad record")
+        raise Reject("a bad record")
     consumer.commit_sync(WAIT_S)
     assert consumer.model.ended() == {0: REJECT}
 
@@ -318,11 +407,16 @@ def test_what_was_said_while_processing_stands(make: Make) -> None:
     assert consumer.model.ended() == {}
 
 
-def test_a_record_that_cannot_be_deserialised_is_rejected_by_processing(make: Make) -> None:
+def test_a_record_that_cannot_be_deserialised_is_released_by_processing(make: Make) -> None:
+    """It may be the deserialiser."""
     consumer = make(records=0, **{"value.deserializer": as_json})
     consumer.model.produce([b"oh no"])
     (record,) = consumer.poll(WAIT_S)
     with consumer.processing(record):
+        pass
+    (again,) = consumer.poll(WAIT_S)
+    assert again.delivery_count == 2
+    with consumer.processing(again, reject=(RecordDeserializationError,)):
         pass
     consumer.commit_sync(WAIT_S)
     assert consumer.model.ended() == {0: REJECT}
@@ -357,7 +451,7 @@ def test_run_works_in_implicit_mode_too(make: Make) -> None:
         seen.append(record.offset)
         if record.offset == 1:
             consumer.consumer.wakeup()
-            raise ValueError("a bad record")
+            raise Reject("a bad record")
 
     consumer.run(consumer.handler(work))
     assert consumer.model.ended() == {0: ACCEPT, 1: REJECT}
@@ -373,19 +467,19 @@ def test_run_releases_and_rejects_and_tells(make: Make) -> None:
         if record.offset == 1 and record.delivery_count == 1:
             raise Transient("try again")
         if record.offset == 2:
-            raise ValueError("a bad record")
+            raise Reject("a bad record")
         if (1, 2) in seen and len(seen) >= 5:
             consumer.consumer.wakeup()
 
     def on_error(record: Any, error: Exception, kind: AcknowledgeType) -> None:
         told.append((record.offset, type(error), kind))
 
-    consumer.run(consumer.handler(work), concurrency=2, on_error=on_error)
-    assert sorted(told, key=lambda entry: entry[0]) == [(1, Transient, RELEASE), (2, ValueError, REJECT)]
+    consumer.run(consumer.handler(work), concurrency=2, on_error=on_error, retry_delays=())
+    assert sorted(told, key=lambda entry: entry[0]) == [(1, Transient, RELEASE), (2, Reject, REJECT)]
     assert consumer.model.ended() == {0: ACCEPT, 1: ACCEPT, 2: REJECT, 3: ACCEPT}
 
 
-def test_run_rejects_what_cannot_be_deserialised_without_the_handler(make: Make) -> None:
+def test_what_cannot_be_deserialised_fails_without_the_handler(make: Make) -> None:
     consumer = make(records=0, **{"value.deserializer": as_json})
     consumer.model.produce([b"oh no", b"1"])
     seen: list[int] = []
@@ -396,7 +490,8 @@ def test_run_rejects_what_cannot_be_deserialised_without_the_handler(make: Make)
 
     consumer.run(consumer.handler(work))
     assert seen == [1]
-    assert consumer.model.ended() == {0: REJECT, 1: ACCEPT}
+    assert consumer.model.ended() == {1: ACCEPT}
+    assert [said.kind for said in arrived(consumer)] == [RELEASE]
 
 
 def test_run_gives_back_what_no_handler_has_begun(make: Make) -> None:
@@ -565,7 +660,7 @@ def test_what_the_application_did_not_add_is_nothing_to_tell_of(make: Make, capl
     caplog.set_level("WARNING", "leaselog.client.share")
     first, second, _ = consumer.poll(WAIT_S)
     with consumer.processing(first, suppress=True):
-        raise ValueError("no")
+        raise Reject("no")
     with consumer.processing(second):
         pass
     consumer.close(WAIT_S)
@@ -578,15 +673,14 @@ class Throttled(Transient):
 
 
 FAILURES: list[tuple[Exception, Arrived]] = [
-    (ValueError("no such item"), Arrived(REJECT, reason="ValueError: no such item")),
-    (KeyError(), Arrived(REJECT, reason="KeyError")),
+    (Reject("no such item"), Arrived(REJECT, reason="no such item")),
+    (Reject(), Arrived(REJECT, reason="Reject")),
+    (ValueError("named"), Arrived(REJECT, reason="ValueError: named")),
     (Transient("later", delay=1.5), Arrived(RELEASE, 1_500)),
     (Transient("later", delay=-3), Arrived(RELEASE, 0)),
-    (Transient("later", delay=float("inf")), Arrived(RELEASE)),
-    (Transient("later"), Arrived(RELEASE)),
     (Throttled("busy"), Arrived(RELEASE, 30_000)),
     (Throttled("busy", delay=2), Arrived(RELEASE, 2_000)),
-    (TimeoutError("late"), Arrived(RELEASE)),
+    (Reject("last"), Arrived(REJECT, reason="last")),
 ]
 
 
@@ -594,10 +688,24 @@ FAILURES: list[tuple[Exception, Arrived]] = [
 def test_processing_says_why_and_until_when(make: Make, failure: Exception, expected: Arrived) -> None:
     consumer = make(records=1)
     (record,) = consumer.poll(WAIT_S)
-    with consumer.processing(record, transient=(TimeoutError,), suppress=True):
+    with consumer.processing(record, reject=(ValueError,), suppress=True):
         raise failure
     consumer.commit_sync(WAIT_S)
     assert arrived(consumer) == [expected]
+
+
+@pytest.mark.parametrize(
+    "failure", [Transient("later"), Transient("later", delay=float("inf")), TimeoutError("late")]
+)
+def test_processing_leaves_it_to_the_group_when_what_failed_comes_again(
+    make: Make, failure: Exception
+) -> None:
+    consumer = make(records=1)
+    (record,) = consumer.poll(WAIT_S)
+    with consumer.processing(record, suppress=True):
+        raise failure
+    consumer.commit_sync(WAIT_S)
+    assert arrived(consumer) == [Arrived(RELEASE)]
 
 
 def test_run_says_why_and_until_when(make: Make) -> None:
@@ -606,25 +714,21 @@ def test_run_says_why_and_until_when(make: Make) -> None:
     def work(record: Any) -> None:
         if record.offset == len(FAILURES) - 1:
             consumer.consumer.wakeup()
-        if record.delivery_count == 1:
-            raise FAILURES[record.offset][0]
+        raise FAILURES[record.offset][0]
 
-    consumer.run(consumer.handler(work), transient=(TimeoutError,))
+    consumer.run(consumer.handler(work), reject=(ValueError,))
     assert [arrived(consumer, offset)[0] for offset in range(len(FAILURES))] == [
         expected for _, expected in FAILURES
     ]
 
 
-def test_a_record_that_cannot_be_deserialised_is_rejected_with_the_reason(make: Make) -> None:
-    consumer = make(records=0, value_deserializer=as_json)
-    consumer.model.produce([b"{"])
+def test_a_reject_without_words_names_what_it_was_raised_from(make: Make) -> None:
+    consumer = make(records=1)
     (record,) = consumer.poll(WAIT_S)
-    with consumer.processing(record):
-        pass
+    with consumer.processing(record, suppress=True):
+        raise Reject from ValueError("no such item")
     consumer.commit_sync(WAIT_S)
-    (said,) = arrived(consumer)
-    assert said.kind == REJECT
-    assert "JSONDecodeError" in (said.reason or "")
+    assert arrived(consumer) == [Arrived(REJECT, reason="ValueError: no such item")]
 
 
 def test_run_gives_back_what_waits_for_a_handler_without_a_delivery(make: Make) -> None:

@@ -54,9 +54,10 @@ class BrokerError(AssertionError):
 
 
 def free_port() -> int:
-    """A port nobody listens on now. Apache Kafka cannot be asked to choose one and tell.
+    """A port nobody listens on now.
 
-    Below those that systems give to clients: tests run side by side, and a connection might be given it first.
+    Below those that systems give to whoever asks for any, which also are those of connections: tests run side by side,
+    and one might be given it first, or while its broker is down; whose clients, who look for it, then find a stranger.
     """
     for port in SystemRandom().sample(range(20_000, 30_000), 100):
         with socket.socket() as probe, suppress(OSError):
@@ -101,7 +102,7 @@ class BrokerProcess:
         properties.write_text("".join(f"{key}={value}\n" for key, value in self.config.items()))
         ready = self.home / "ready"
         ready.unlink(missing_ok=True)
-        port = self.port if self.address else free_port() if is_kafka() else 0
+        port = self.port if self.address else free_port()
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command(port, properties, ready),

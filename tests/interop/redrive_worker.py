@@ -6,7 +6,7 @@ import asyncio
 import sys
 
 from leaselog.admin import RedriveStopped, redrive
-from leaselog.client import Cluster
+from leaselog.client.cluster import Cluster
 
 SESSION_TIMEOUT_MS = 1_000
 

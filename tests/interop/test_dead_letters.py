@@ -45,7 +45,7 @@ from interop.share_state import offsets_of
 from interop.test_cli import PROGRAM
 from interop.test_share_librdkafka import explicit, set_group
 from interop.test_share_librdkafka import take as take_shared
-from leaselog.client import AcknowledgeType, ShareConsumer
+from leaselog.client import AcknowledgeType, ShareConsumer, ShareRecord
 
 pytestmark = pytest.mark.on_kafka_4_4
 
@@ -169,7 +169,7 @@ def test_a_reason_of_the_consumers_own_is_the_letters_message(
                 elif record.offset == 1:
                     consumer.reject(record)
                 else:
-                    with consumer.processing(record, suppress=True):
+                    with consumer.processing(record, reject=[ValueError], suppress=True):
                         raise ValueError("no such item")
             if seen == 3:
                 break
@@ -179,6 +179,29 @@ def test_a_reason_of_the_consumers_own_is_the_letters_message(
     assert all_of(dead_broker, dead) == [
         Sent(b"k%d" % n, b"v", why(src, group, 0, n, 1, message)) for n, message in enumerate(messages)
     ]
+
+
+@pytest.mark.only_leaselog("Apache Kafka keeps no reasons")
+def test_the_letter_of_what_a_worker_could_not_do_names_its_last_failure(
+    dead_broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    src, dead = fresh("src"), "dlq." + fresh("dead")
+    create_topic(dead_broker, src)
+    create_topic(dead_broker, dead, config=ALLOWED)
+    group = group_of(dead_broker, fresh("group"), dead, share_delivery_count_limit="2")
+    produce(dead_broker, src, [Sent(b"k", b"v")])
+
+    def work(record: ShareRecord[bytes, bytes]) -> None:
+        if record.is_last_attempt:
+            consumer.wakeup()
+        raise OSError(f"no answer at delivery {record.delivery_count}")
+
+    with ShareConsumer(dead_broker.address, group_id=group) as consumer:
+        consumer.subscribe([src])
+        consumer.run(work, retry_delays=(0.1,))
+    until_archived(dead_broker, group, {(src, 0): 0})
+    reason = b"OSError: no answer at delivery 2"
+    assert all_of(dead_broker, dead) == [Sent(b"k", b"v", why(src, group, 0, 0, 2, reason))]
 
 
 def test_what_is_out_of_deliveries_arrives_with_the_reason(

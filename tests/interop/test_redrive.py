@@ -24,7 +24,8 @@ from interop.test_cli import Cli
 from interop.test_dead_letters import ALLOWED, REJECTED, all_of, end_of, group_of, until_archived, why
 from interop.test_share_librdkafka import set_group
 from leaselog.admin import Admin, RedriveStopped, redrive
-from leaselog.client import AcknowledgeType, Cluster, ShareConsumer
+from leaselog.client import AcknowledgeType, ShareConsumer
+from leaselog.client.cluster import Cluster
 from leaselog.wire.dead_letter_headers import REDRIVE_LETTER
 
 pytestmark = pytest.mark.on_kafka_4_4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,25 @@ def test_it_is_ready_soon_and_small(tmp_path: Path) -> None:
     # Half a second is the promise on an idle machine; a test machine is rarely idle, so the best of three counts.
     assert min(times) < 1.0, times
     assert resident_kb < 100 * 1024
+
+
+def test_the_ready_line_says_what_clients_are_told_to_connect_to() -> None:
+    process = subprocess.Popen(
+        [PROGRAM, "serve", "--listen", "127.0.0.1:0", "--ephemeral", "--set",
+         "advertised.listeners=PLAINTEXT://queue.example:7000"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+    finally:
+        process.kill()
+        process.communicate()
+    assert line.endswith(", and tells clients to connect to queue.example:7000 (advertised.listeners)\n"), (
+        line
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -167,3 +188,39 @@ def test_metrics_are_prometheus_text(tmp_path: Path) -> None:
         assert "_created" not in text
         with pytest.raises(urllib.error.HTTPError, match="404"):
             urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=10)
+
+
+def test_a_hang_up_does_not_end_it_and_it_says_where_its_metrics_and_its_health_are() -> None:
+    process = subprocess.Popen(
+        [
+            PROGRAM,
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--ephemeral",
+            "--metrics",
+            "127.0.0.1:0",
+            "--log-format",
+            "json",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        started = next(line for line in map(json.loads, process.stderr) if line["event"] == "started")
+        assert datetime.fromisoformat(started["time"]).utcoffset() is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGHUP)
+        assert json.loads(process.stderr.readline())["signal"] == "SIGHUP"
+        with urllib.request.urlopen(f"http://{started['metrics']}/healthz", timeout=10) as answer:
+            assert answer.read() == b"ok\n"
+        with urllib.request.urlopen(f"http://{started['metrics']}/metrics", timeout=10) as answer:
+            assert b"leaselog_" in answer.read()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+    finally:
+        process.kill()
+        process.communicate()

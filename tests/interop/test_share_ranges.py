@@ -10,7 +10,8 @@ import pytest
 from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import WAIT_S, create_topic, producer_of
 from interop.test_share_librdkafka import set_group
-from leaselog.client import AcknowledgeType, AsyncRangeConsumer
+from leaselog.client import AcknowledgeType
+from leaselog.client.share.range_consumer import AsyncRangeConsumer
 
 pytestmark = pytest.mark.all_on_kafka
 

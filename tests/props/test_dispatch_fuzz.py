@@ -143,7 +143,8 @@ quick = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-long = settings(quick, max_examples=20_000)
+# with CI=true, hypothesis would draw the same clients each time
+long = settings(quick, max_examples=20_000, derandomize=False)
 
 
 @quick

@@ -74,18 +74,25 @@ class ShareConsumerMachine(RuleBasedStateMachine):
 
     # the application
 
-    @rule(wait_ms=st.sampled_from([0, 500]))
-    def poll(self, wait_ms: int) -> None:
+    @rule(wait_ms=st.sampled_from([0, 500]), one_by_one=st.booleans())
+    def poll(self, wait_ms: int, one_by_one: bool) -> None:
         if self.explicit and self.core.holdings.unacknowledged():
             return
         self.words_count()
         self.open = []
+        if one_by_one and self.core.begin_next(self.now_ms):
+            self.open = self.core.take_one(self.now_ms)
+            self.see(self.open)
+            if self.open:
+                return
         self.core.begin_poll(self.now_ms)
         try:
-            self.open = self.core.take(self.now_ms, 4)
+            self.open = self.core.take_one(self.now_ms) if one_by_one else self.core.take(self.now_ms, 4)
         except BrokerError:
             self.open = []
         self.see(self.open)
+        if self.open and one_by_one:
+            self.core.go_one_by_one(self.now_ms)
         if self.open:
             self.core.end_poll(len(self.open))
         else:

@@ -390,7 +390,7 @@ class ShareMachine(RuleBasedStateMachine):
         }
         assert expanded == oracle.records, "INV-10"
         assert (partition.start, partition.end) == (oracle.start, oracle.end), "INV-10"
-        assert (partition.accepted_count, partition.failed_count) == (oracle.accepted, oracle.failed)
+        assert partition.finished_counts == (oracle.accepted, oracle.failed, oracle.given_up)
         assert partition.start >= self.low, "INV-4"
         self.low = partition.start
         leased = [r for r in oracle.records.values() if r.state is RecordState.ACQUIRED and r.write is None]
@@ -424,7 +424,10 @@ class DeepShareMachine(ShareMachine):
 
 TestShareMachineDeep = pytest.mark.deep(DeepShareMachine.TestCase)
 TestShareMachineDeep.settings = settings(
-    max_examples=int(os.environ.get("LEASELOG_DEEP_RUNS", "5000")), stateful_step_count=80, deadline=None
+    max_examples=int(os.environ.get("LEASELOG_DEEP_RUNS", "5000")),
+    stateful_step_count=80,
+    deadline=None,
+    derandomize=False,  # with CI=true, hypothesis would play the same five thousand for ever
 )
 
 

@@ -15,9 +15,6 @@ def test_dying_here_and_there_in_a_day_loses_nothing() -> None:
 
 @pytest.mark.deep
 @pytest.mark.timeout(7_200)
-# what the machine was about to do when it died
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("seed", range(4))
 def test_dying_at_any_operation_of_a_day_loses_nothing(seed: int) -> None:
     for operation in range(FIRST, count_operations(seed) + 1):

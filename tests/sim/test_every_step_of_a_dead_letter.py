@@ -8,12 +8,6 @@ from leaselog.testing.sim_clients import Habits
 from leaselog.testing.sim_stage import Stage, settings
 from leaselog.testing.sim_world import World
 
-#: a process that dies leaves coroutines behind that never began
-pytestmark = [
-    pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-]
-
 RECORDS = 6
 #: rejects all it gets, at once
 PICKY = Habits(weights=(0, 0, 100), closes=0.0, dawdles=0.0, work_s=0.0, commits=(100, 0, 0))

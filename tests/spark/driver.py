@@ -120,6 +120,7 @@ def telling(sink: Sink, plan: Plan) -> Any:
 
 
 def main(path: str) -> None:
+    from spark.begun import Query
     from spark.sessions import start_session
 
     plan = Plan.read(path)
@@ -127,15 +128,15 @@ def main(path: str) -> None:
     spark = start_session(plan.master, {**MAY_BE_KILLED, **plan.settings})
     sink = Sink(home)
     records = spark.readStream.format("kafka-share").options(**plan.options).load()
-    query = (
+    writer = (
         records.withColumn("value", work(plan)("value"))
         .writeStream.foreachBatch(telling(sink, plan) if plan.rejects is not None else sink)
         .option("checkpointLocation", str(home / "checkpoint"))
         .trigger(availableNow=True)
-        .start()
     )
+    query = Query(writer.start)
     (home / f"began-{os.getpid()}").touch()
-    query.awaitTermination()
+    query.wait(within_s=None)
     spark.stop()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -13,37 +13,7 @@ from interop.share_state import ACKNOWLEDGED, ARCHIVED, Stored, stored_states
 from leaselog.admin import Admin, NewTopic, Resource, ResourceType, ShareOffset
 from leaselog.client import BrokerError
 from leaselog.model import ErrorCode, TopicPartition
-
-#: for a query to come to an end, on a slow and busy machine
-QUERY_S = 150
-
-
-#: Spark gives a Python worker ten seconds to start and call back, which is a constant of its own; it takes one and a
-#: half of a processor, and on a machine that others use up that may be twelve seconds. The query has not begun then.
-NOT_BEGUN = "Python worker failed to connect back"
-ATTEMPTS = 5
-
-
-class Query:
-    """A query that is under way, begun once more if Spark could not begin it."""
-
-    def __init__(self, start: Callable[[], Any]) -> None:
-        self._start = start
-        self.running = start()
-
-    def wait(self) -> None:
-        """Until it has ended by itself. Raises what it fails with."""
-        for attempt in range(1, ATTEMPTS + 1):
-            try:
-                assert self.running.awaitTermination(QUERY_S), f"still running: {self.running.lastProgress}"
-                return
-            except Exception as failed:
-                if NOT_BEGUN not in str(failed) or attempt == ATTEMPTS:
-                    raise
-            self.running = self._start()
-
-    def stop(self) -> None:
-        self.running.stop()
+from spark.begun import Query
 
 
 class Queue:

@@ -18,7 +18,8 @@ from leaselog.cli.audit_history import judged
 from leaselog.cli.main import main
 from leaselog.spark.orders import is_malformed, order
 from leaselog.spark.verdicts import ACCEPTED, ARCHIVED, Suspect
-from spark.queries import QUERY_S, Queue
+from spark.begun import QUERY_S
+from spark.queries import Queue
 
 #: on the edge of the outage in which three deliveries fail
 NUMBERS = range(89_700, 90_300)

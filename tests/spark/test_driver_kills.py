@@ -16,9 +16,10 @@ import pytest
 
 from interop.confluent_io import wait_until
 from interop.share_state import ACKNOWLEDGED, ARCHIVED
+from spark.begun import QUERY_S
 from spark.driver import Plan
 from spark.driver_process import DriverProcess, attempts, in_sink
-from spark.queries import QUERY_S, Queue
+from spark.queries import Queue
 from spark.sessions import LOCAL
 
 RECORDS_A_LIFE = 500

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from interop.broker_process import BrokerProcess
+from spark.begun import Query
 from spark.driver import Plan, Sink, work
 from spark.driver_process import Place, attempts, in_sink
-from spark.queries import Query, Queue
+from spark.queries import Queue
 
 
 def everything(records: int, partitions: int) -> list[Place]:

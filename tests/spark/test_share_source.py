@@ -15,7 +15,8 @@ import leaselog.spark
 from interop.broker_process import is_kafka
 from interop.confluent_io import wait_until
 from leaselog.spark.arrow_records import arrow_schema, spark_schema
-from spark.queries import QUERY_S, Queue
+from spark.begun import QUERY_S
+from spark.queries import Queue
 
 Rows = list[Any]
 

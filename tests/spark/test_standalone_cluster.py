@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from interop.confluent_io import wait_until
+from spark.begun import QUERY_S
 from spark.driver import Plan
 from spark.driver_process import DriverProcess, in_sink
-from spark.queries import QUERY_S, Queue
+from spark.queries import Queue
 from spark.standalone import StandaloneCluster
 from spark.test_driver_kills import lives
 

@@ -9,6 +9,7 @@ from leaselog.client import (
     AsyncShareConsumer,
     Producer,
     Receipt,
+    Reject,
     ShareConsumer,
     ShareRecord,
     as_string,
@@ -44,6 +45,22 @@ def the_type_follows_the_deserialisers() -> None:
             with consumer.processing(record) as same:
                 assert_type(same, ShareRecord[str, Order])
         consumer.run(lambda record: print(record.value.to_bytes()), concurrency=4)
+        consumer.run(judge, reject=[ValueError], transient=(TimeoutError,), retry_delays=[1, 10], begins=None)
+
+
+def judge(record: ShareRecord[str, Order]) -> None:
+    assert_type(record.is_last_attempt, bool)
+    assert_type(record.deliveries_left, int | None)
+    if record.is_last_attempt:
+        raise Reject("no such item") from ValueError("of the order")
+
+
+async def a_worker_of_asyncio_takes_both_kinds_of_functions(consumer: AsyncShareConsumer[str, Order]) -> None:
+    async def ship(record: ShareRecord[str, Order]) -> None: ...
+
+    await consumer.run(ship, concurrency=100, drain_timeout=5, handle_signals=False)
+    await consumer.run(judge)
+    await consumer.run(lambda record: ship(record))
 
 
 def a_producer_takes_what_its_serialiser_takes() -> None:

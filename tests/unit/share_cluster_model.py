@@ -14,6 +14,8 @@ from leaselog.client.share.core import CoordinatorAsk, MetadataAsk, Step
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.wire.codec import decode, encode
+from leaselog.wire.messages import describe_configs as dc
+from leaselog.wire.messages import incremental_alter_configs as ic
 from leaselog.wire.messages import share_acknowledge as sa
 from leaselog.wire.messages import share_fetch as sf
 from leaselog.wire.messages import share_group_heartbeat as hb
@@ -73,11 +75,18 @@ class ModelCluster:
         self.assigned = True
         self.topic_names: list[str] = [TOPIC]
         self.heartbeat_error = self.top_error = self.fetch_error = self.ack_error = 0
+        #: the partitions that have it; None: all
+        self.fetch_error_in: set[int] | None = None
         self.requests: list[Message] = []
         #: for who asks for ranges alone, as leaselog does and Apache Kafka does not
         self.leaves_records_out = True
         #: knows what is added to acknowledgements
         self.is_leaselogs = True
+        #: what the group has set, and what it has without
+        self.group_configs: dict[str, str] = {}
+        self.default_configs: dict[str, str] = {"share.delivery.count.limit": "5"}
+        self.broker_configs: dict[str, str] = {}
+        self.describe_error = self.alter_error = 0
 
     def produce(self, values: list[bytes | None], partition: int = 0) -> None:
         log = self.logs[partition]
@@ -139,6 +148,40 @@ class ModelCluster:
         topics = {TOPIC: TopicInfo(TOPIC, TOPIC_ID, False, infos)} if TOPIC in self.topic_names else {}
         errors = {} if topics else {TOPIC: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
         return Topology(nodes, None, 1, topics, errors)
+
+    def configs_answer(self, request: Message) -> Message:
+        self.requests.append(request)
+        if isinstance(request, ic.IncrementalAlterConfigsRequest):
+            (resource,) = request.resources
+            if not self.alter_error:
+                self.group_configs |= {c.name: c.value or "" for c in resource.configs}
+            return ic.IncrementalAlterConfigsResponse(
+                responses=[ic.AlterConfigsResourceResponse(error_code=self.alter_error)]
+            )
+        assert isinstance(request, dc.DescribeConfigsRequest)
+        of_group, of_broker = request.resources
+        return dc.DescribeConfigsResponse(
+            results=[
+                dc.DescribeConfigsResult(
+                    resource_type=of_group.resource_type,
+                    error_code=self.describe_error,
+                    configs=[
+                        dc.DescribeConfigsResourceResult(
+                            name=name, value=value, config_source=8 if name in self.group_configs else 5
+                        )
+                        for name, value in (self.default_configs | self.group_configs).items()
+                        if name in (of_group.configuration_keys or ())
+                    ],
+                ),
+                dc.DescribeConfigsResult(
+                    resource_type=of_broker.resource_type,
+                    configs=[
+                        dc.DescribeConfigsResourceResult(name=name, value=value)
+                        for name, value in self.broker_configs.items()
+                    ],
+                ),
+            ]
+        )
 
     def _heartbeat(self, request: hb.ShareGroupHeartbeatRequest) -> hb.ShareGroupHeartbeatResponse:
         if self.heartbeat_error:
@@ -214,7 +257,8 @@ class ModelCluster:
         room = request.max_records
         for partition in sorted(session.partitions):
             data = answers.get(partition)
-            if self.leaders.get(partition) != node_id or self.fetch_error:
+            fails = self.fetch_error_in is None or partition in self.fetch_error_in
+            if self.leaders.get(partition) != node_id or (fails and self.fetch_error):
                 data = data or sf.PartitionData(partition_index=partition, records=b"")
                 data.error_code = self.fetch_error or ErrorCode.NOT_LEADER_OR_FOLLOWER
                 data.current_leader = sf.LeaderIdAndEpoch(leader_id=self.leaders.get(partition, -1))

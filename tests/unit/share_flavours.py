@@ -59,6 +59,14 @@ class ModelDoor:
     async def coordinator(self, group: str) -> Node:
         return Node(1, "host", 9092)
 
+    async def request(self, message: Message, kind: type[Message], *, node: Any = None) -> Message:
+        """What has to do with configs."""
+        await asyncio.sleep(0)
+        return self.model.configs_answer(message)
+
+    async def retrying(self, attempt: Callable[[], Any], *, timeout_ms: int | None = None) -> Any:
+        return await attempt()
+
     async def open_connection(self, node: Node) -> ModelConnection:
         return ModelConnection(self, node.node_id)
 
@@ -147,6 +155,9 @@ class BlockingFlavour:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.consumer, name)
 
+    def each(self) -> Iterator[Any]:
+        return iter(self.consumer)
+
     def later(self, call: Callable[[], None]) -> None:
         """Soon, while the consumer waits in a call."""
         threading.Timer(0.05, call).start()
@@ -186,6 +197,15 @@ class AsyncFlavour:
             return self.runner.run(within())
 
         return call
+
+    def each(self) -> Iterator[Any]:
+        records = aiter(self.consumer)
+
+        async def following() -> Any:
+            return await anext(records, None)
+
+        while (record := self.runner.run(following())) is not None:
+            yield record
 
     def later(self, call: Callable[[], None]) -> None:
         self.runner.get_loop().call_later(0.05, call)

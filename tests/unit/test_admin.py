@@ -356,7 +356,7 @@ def test_a_loop_on_a_thread_of_its_own_gives_results_and_errors_and_ends() -> No
 
 def test_a_blocking_admin_works_where_a_loop_is_running_already() -> None:
     async def in_a_notebook() -> None:
-        with Admin("127.0.0.1:1", api_timeout_ms=200) as admin, pytest.raises(Unreachable):
+        with Admin("127.0.0.1:1", default_api_timeout_ms=200) as admin, pytest.raises(Unreachable):
             admin.list_topics()
 
     run(in_a_notebook())

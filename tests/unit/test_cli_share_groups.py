@@ -27,7 +27,8 @@ from leaselog.cli import share_group_tables as tables
 from leaselog.cli.arguments import CommandFailed, Parser, UsageError
 from leaselog.cli.reset_offsets import parse_datetime, parse_topics
 from leaselog.cli.share_groups import _ACTIONS, _checked, add_arguments
-from leaselog.client import BrokerError, Node
+from leaselog.client import BrokerError
+from leaselog.client.topology import Node
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.incremental_alter_configs import (
     AlterConfigsResourceResponse,
@@ -120,17 +121,31 @@ def test_what_is_in_flight_is_a_table_of_partitions_and_one_of_holders() -> None
             5, 30, 40, 12, 10, 3, 25, 2000, 61_240, {1: 10, 5: 2}, (Holding("m-1", 12, 900, 29_960),)
         ),
         TopicPartition("t", 2): SharePartitionDescription(
-            7, 12, 12, 0, 0, 0, 5, 200, None, {1: 5}, (), waiting=4, next_due_ms=12_340, archiving=1
+            7,
+            12,
+            12,
+            0,
+            0,
+            0,
+            5,
+            200,
+            None,
+            {1: 5},
+            (),
+            waiting=4,
+            next_due_ms=12_340,
+            archiving=1,
+            given_up=3,
         ),
     }
     assert tables.in_flight_tables("g", found).split("\n") == [
         "",
         "GROUP           TOPIC           PARTITION  IN-FLIGHT  AVAILABLE  DONE-AHEAD  WAITING  NEXT-DUE  ARCHIVING  "
-        "WINDOW      OLDEST    DELIVERIES",
+        "WINDOW      OLDEST    GIVEN-UP  DELIVERIES",
         "g               t               0          12         10         3           0        -         0          "
-        "25/2000     61.2s     1x:10,5x:2",
+        "25/2000     61.2s     0         1x:10,5x:2",
         "g               t               2          0          0          0           4        12.3s     1          "
-        "5/200       -         1x:5",
+        "5/200       -         3         1x:5",
         "",
         "GROUP           TOPIC           PARTITION  HOLDER          RECORDS  FIRST-DEADLINE LAST-DEADLINE",
         "g               t               0          m-1             12       0.9s           30.0s",

@@ -17,7 +17,7 @@ from leaselog.broker.flusher import Flusher
 from leaselog.broker.log_store import LogStore
 from leaselog.broker.partition import Partition
 from leaselog.broker.sync_threads import Outcomes, run_jobs
-from leaselog.log import Appended, AppendRefused, SyncJob
+from leaselog.log import Appended, AppendRefused, PartitionLog, SyncJob
 from leaselog.model import ErrorCode, Refused, TopicId, TopicIdPartition
 from leaselog.testing.disk import SimDisk
 from leaselog.wire.record_batch import iterate_headers
@@ -612,5 +612,33 @@ def test_a_log_that_cannot_be_looked_at_for_compaction_is_another_time() -> None
         node.disk.fails = never
         assert await cleaning.clean_all() == 1
         cleaning.close()
+
+    play(story)
+
+
+def test_a_log_that_was_replaced_while_points_are_written_is_asked_for_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It is in nobody's hands any more; the one in its place has its turn in the next upkeep."""
+
+    async def story() -> None:
+        node = Node(SimDisk())
+        for name in ("t", "u"):
+            await node.append_ok(b"1", to=name)
+        gone, asked = node.partition("u"), list[PartitionLog]()
+
+        def ask(log: PartitionLog) -> bool:
+            asked.append(log)
+            if log is not gone.log:
+                gone.log.failure = OSError("no space left on device")
+                gone.tell_failure()
+                node.try_again()
+            return False
+
+        monkeypatch.setattr(PartitionLog, "ask_for_point", ask)
+        await node.logs.do_upkeep(with_retention=False)
+        assert asked == [node.partition("t").log]
+        await node.logs.do_upkeep(with_retention=False)
+        assert node.partition("u").log in asked
 
     play(story)

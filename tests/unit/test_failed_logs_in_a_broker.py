@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from pathlib import Path
 
@@ -15,6 +16,13 @@ from leaselog.broker.partition import Partition
 from leaselog.log import UnusableLog
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId
 from leaselog.share import TopicIdPartition
+from leaselog.wire.messages.delete_records import (
+    DeleteRecordsPartition,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopic,
+)
+from leaselog.wire.messages.describe_log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from leaselog.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from leaselog.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from leaselog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -151,6 +159,29 @@ def test_the_owner_of_a_share_partition_ends_when_its_log_is_another() -> None:
     run(story())
 
 
+def test_a_topic_that_goes_ends_its_own_owners_and_looks_at_no_other() -> None:
+    """A group may have ten thousand others, and topics are deleted a hundred at a time."""
+
+    async def story() -> None:
+        async with in_a_box() as box:
+            shares, group = box.broker.shares, GroupId("g")
+            ids = {name: await make(box, name) for name in ("deleted", "failed", "other")}
+            deleted, failed = (
+                shares.owner(group, TopicIdPartition(ids[name], 0), partition_of(box.broker, name))
+                for name in ("deleted", "failed")
+            )
+            # whoever looks at it finds that it is no owner
+            shares.group(group).owners[TopicIdPartition(ids["other"], 0)] = object()  # type: ignore[assignment]
+            await box.broker.cluster.delete_topics([ids["deleted"]])
+            assert (deleted.is_over, failed.is_over) == (True, False)
+            fail(failed.partition)
+            try_again(box.broker)
+            assert failed.is_over
+            shares.group(group).owners.clear()
+
+    run(story())
+
+
 def test_the_cluster_takes_changes_again_when_its_log_is_back(monkeypatch: pytest.MonkeyPatch) -> None:
     async def story() -> None:
         async with in_a_box() as box:
@@ -188,5 +219,54 @@ def test_partitions_without_a_cluster_are_not_taken_for_deleted(tmp_path: Path) 
             async with in_a_box(str(tmp_path)):
                 pass
         assert (tmp_path / "t-0").exists()
+
+    run(story())
+
+
+def test_records_are_not_said_to_be_deleted_if_the_log_was_opened_anew_before_they_were() -> None:
+    """Whoever keeps something among them may take its time, and the log that is back begins where the old one did."""
+
+    async def story() -> None:
+        async with in_a_box() as box:
+            await make(box, "t")
+            for _ in range(3):
+                await box.append("t", 1)
+
+            async def takes_its_time(partition: Partition, before: int) -> bool:
+                fail(partition)
+                try_again(box.broker)
+                return True
+
+            box.broker.logs.may_cut = takes_its_time
+            wish = DeleteRecordsPartition(partition_index=0, offset=2)
+            request = DeleteRecordsRequest(topics=[DeleteRecordsTopic(name="t", partitions=[wish])])
+            answer = await box.ask(request, DeleteRecordsResponse, 2)
+            told = answer.topics[0].partitions[0]
+            assert (told.error_code, told.low_watermark) == (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+            assert partition_of(box.broker, "t").log.start_offset == 0
+
+    run(story())
+
+
+def test_what_is_told_of_a_logs_size_is_of_the_log_that_is_in_its_place() -> None:
+    async def story() -> None:
+        async with in_a_box() as box:
+            for name in ("t", "u"):
+                await make(box, name)
+                await box.append(name, 1)
+            before = partition_of(box.broker, "u")
+            box.broker.turns.clock = lambda: float("inf")  # every turn is spent after one partition
+            asked = asyncio.ensure_future(
+                box.ask(DescribeLogDirsRequest(topics=None), DescribeLogDirsResponse, 4)
+            )
+            await asyncio.sleep(0)
+            assert box.broker.turns._queue, "it has stepped back"
+            fail(before)
+            try_again(box.broker)
+            after = partition_of(box.broker, "u")
+            await box.append("u", 2)
+            answer = await asked
+            told = {t.name: t.partitions[0].partition_size for t in answer.results[0].topics}
+            assert told["u"] == after.log.size_bytes() > before.log.size_bytes()
 
     run(story())

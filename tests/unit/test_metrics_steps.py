@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from leaselog.broker import metrics_server, share_metrics_text
+from leaselog.broker.broker import Broker
 from leaselog.broker.metrics_server import PIECE_CHARS, serve_metrics
 from leaselog.broker.metrics_steps import LongFamily, SteppingCollector, lines
 from leaselog.broker.metrics_text import collectors_of, registry_of
@@ -49,7 +50,11 @@ def test_the_text_is_what_prometheus_own_library_makes_of_it() -> None:
     assert "".join(lines((Odd(), Stepping()))) == generate_latest(registry).decode()
 
 
-def test_a_brokers_text_is_what_prometheus_own_library_makes_of_it() -> None:
+def test_a_brokers_text_is_what_prometheus_own_library_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Broker, "now_ms", lambda _: 1_700_000_000_000
+    )  # ages are told, and there are two looks
+
     async def story() -> None:
         async with a_group(partitions=3) as group:
             await group.produce(2)

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from random import Random
+from typing import Any
+
 import pytest
-from share_driver import ACCEPT, GAP, LOCK_MS, RECORD_LIMIT, REJECT, RELEASE, RENEW, A, B, Driver, said
+from share_driver import (
+    ACCEPT,
+    GAP,
+    LOCK_MS,
+    RECORD_LIMIT,
+    REJECT,
+    RELEASE,
+    RENEW,
+    A,
+    B,
+    Detailed,
+    Driver,
+    said,
+)
 
 from leaselog.model import BrokenInvariant, ErrorCode
 from leaselog.share import (
     Acknowledged,
     AcknowledgementBatch,
+    AcknowledgementDetails,
     MoveLogStart,
     Persisted,
     RecordState,
@@ -17,6 +34,7 @@ from leaselog.share import (
     WriteToken,
     find_malformed,
 )
+from leaselog.share.inflight import InFlight
 
 STATE, REQUEST = ErrorCode.INVALID_RECORD_STATE, ErrorCode.INVALID_REQUEST
 
@@ -226,7 +244,18 @@ def test_what_a_failed_write_would_have_called_no_record_has_failed_when_its_las
     d.pass_ms(LOCK_MS)
     d.persist(ok=False)
     assert d.states == [(0, 1, "archived", 2)]
-    assert d.partition.failed_count == 1
+    assert d.partition.finished_counts == (0, 1, 1)
+
+
+def test_what_runs_out_of_deliveries_is_given_up_and_what_is_rejected_is_not() -> None:
+    d = Driver(limit=1)
+    d.acquire(A, (0, 6))
+    d.settle(A, (0, 6, [ACCEPT, REJECT, RELEASE, RELEASE, GAP, REJECT]))
+    assert d.partition.finished_counts == (1, 4, 2)
+    d.acquire(A, (6, 8))
+    d.pass_ms(LOCK_MS)
+    d.persist()
+    assert d.partition.finished_counts == (1, 6, 4)
 
 
 def test_a_failed_write_after_the_last_lease_ended_archives() -> None:
@@ -385,3 +414,50 @@ def test_lag_counts_what_nobody_has_finished() -> None:
     d.settle(A, (0, 4, REJECT))
     assert d.partition.lag(20) == 14
     assert d.partition.count(RecordState.ACQUIRED) == 4
+
+
+def test_many_short_stretches_side_by_side_change_the_window_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A type for each record of a request: what it costs is in proportion to its records."""
+    d, changes, count = Driver(), [0], 2_000
+    d.acquire(A, (0, count), most=count, size=count)
+    splice = InFlight.splice
+
+    def counted(runs: InFlight, *change: Any) -> None:
+        changes[0] += 1
+        splice(runs, *change)
+
+    monkeypatch.setattr(InFlight, "splice", counted)
+    d.acknowledge(A, (0, count, [(ACCEPT, REJECT)[offset % 2] for offset in range(count)]))
+    assert changes == [1]
+    assert d.partition.counters.acknowledged[ACCEPT] == d.partition.counters.acknowledged[REJECT] == count / 2
+    assert d.partition.delivery_complete_count == count
+    d.persist()
+    assert d.partition.start == count
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_one_request_says_of_many_becomes_what_many_requests_say_of_one_each(seed: int) -> None:
+    """Gaps between batches, offsets without a record, a type for all or for each, and what is added to some."""
+    chance, together, apart = Random(seed), Driver(), Driver()
+    for d in (together, apart):
+        d.acquire(A, (0, 30), (33, 60))
+        d.acquire(B, (60, 64))
+    batches = list[Detailed]()
+    at = chance.randrange(3)
+    while at < 60:
+        end = min(at + chance.randint(1, 12), 60)
+        kinds = [chance.choice((GAP, ACCEPT, RELEASE, REJECT, RENEW)) for _ in range(at, end)]
+        details = chance.choice(
+            (None, None, AcknowledgementDetails(reason="bad"), AcknowledgementDetails(is_given_back=True))
+        )
+        batches.append((at, end, kinds if chance.random() < 0.7 else kinds[0], details))
+        at = end + chance.choice((0, 0, 2))
+    together.acknowledge_with(A, *batches)
+    for start, end, kinds, details in batches:
+        for offset in range(start, end):
+            kind = kinds if isinstance(kinds, int) else kinds[offset - start]
+            apart.acknowledge_with(A, (offset, offset + 1, kind, details))
+    assert together.partition.counters == apart.partition.counters
+    for d in (together, apart):
+        d.persist()
+    assert together.states == apart.states

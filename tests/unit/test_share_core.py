@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from leaselog.client.share.errors import IllegalState, RecordDeserializationErro
 from leaselog.client.share.record import ShareRecord
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
+from leaselog.wire.messages.share_fetch import ShareFetchRequest
 from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -507,6 +509,56 @@ def test_a_coordinator_that_is_loading_is_waited_for() -> None:
     player.pass_ms(1_000)
     assert list(commit.results.values()) == [None]
     assert player.cluster.ended() == {0: ACCEPT}
+
+
+def pauses_between(kind: type[Any], player: Player, count: int) -> list[int]:
+    """Of the next requests of a kind, while the application waits for records."""
+    times = list[int]()
+    for _ in range(10_000):
+        before = len(player.requests(kind))
+        player.core.want_records(500, 10)
+        player.play(rounds=1)
+        times += [player.now_ms] * (len(player.requests(kind)) - before)
+        if len(times) > count:
+            return [later - earlier for earlier, later in pairwise(times)]
+        player.now_ms += 10
+    raise AssertionError(f"{len(times)} requests")
+
+
+@pytest.mark.parametrize("level", ["top_error", "fetch_error"])
+def test_a_broker_that_has_nothing_but_errors_is_asked_after_pauses_that_grow_and_begin_anew(
+    level: str,
+) -> None:
+    """The log of a partition that failed may be away for long."""
+    player = subscribed(produced=0)
+    assert player.poll() == []
+    setattr(player.cluster, level, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert pauses_between(ShareFetchRequest, player, 7)[-7:] == [100, 200, 400, 800, 1_000, 1_000, 1_000]
+    setattr(player.cluster, level, 0)
+    pauses_between(ShareFetchRequest, player, 2)
+    setattr(player.cluster, level, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert pauses_between(ShareFetchRequest, player, 2) == [100, 200]
+
+
+def test_one_partition_that_fails_does_not_make_the_others_of_its_broker_wait_for_long() -> None:
+    player = subscribed(produced=0, cluster=ModelCluster(partitions=2))
+    assert player.poll() == []
+    player.cluster.fetch_error, player.cluster.fetch_error_in = ErrorCode.KAFKA_STORAGE_ERROR, {1}
+    assert pauses_between(ShareFetchRequest, player, 6)[-6:] == [100] * 6
+
+
+def test_an_acknowledgement_that_cannot_be_written_is_tried_again_after_pauses_that_grow() -> None:
+    player = subscribed(produced=1)
+    (record,) = player.poll()
+    player.cluster.ack_error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    player.core.acknowledge(record, ACCEPT)
+    player.core.commit(player.now_ms, 60_000)
+    times = list[int]()
+    for _ in range(600):
+        before = len(player.requests(ShareAcknowledgeRequest))
+        player.pass_ms(10)
+        times += [player.now_ms] * (len(player.requests(ShareAcknowledgeRequest)) - before)
+    assert [later - earlier for earlier, later in pairwise(times)][:6] == [100, 200, 400, 800, 1_000, 1_000]
 
 
 def test_trying_again_ends_with_the_commits_time() -> None:

@@ -169,6 +169,11 @@ def test_nobody_finishes_what_was_not_his_any_more() -> None:
     assert judge(refused, rules).violations == ()
     passed = [*late, delivered("b", 11.2, 2), *acknowledged("b", "accept", 11.3)]
     assert judge(passed, rules).violations == (), "what the start has passed may be acknowledged by anybody"
+    call, answer = acknowledged("a", "accept", 1 + LOCK_S + 1)
+    leased_again = [*stored(), delivered("a", 1), call, answer, delivered("a", 12.5, 2, after=11.5)]
+    assert judge(leased_again, rules).violations == (), "a new lease was on its way when it said so"
+    another = [*stored(), delivered("a", 1), call, answer, delivered("b", 12.5, 2, after=11.5)]
+    assert "overdue" in [violation.rule for violation in judge(another, rules).violations]
     unknown = Rules(3, LOCK_S * 1000, {0: 1})
     assert judge(late, unknown).violations == ()
 

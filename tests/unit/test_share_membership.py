@@ -177,3 +177,28 @@ def test_leaving_while_a_heartbeat_is_under_way_is_said_after_it() -> None:
 def test_an_id_is_spelled_as_kafka_spells_it() -> None:
     text = as_kafka_text(UUID("fee025ed-7dc7-4a05-8d87-3f65cc047afb"))
     assert text == "_uAl7X3HSgWNhz9lzAR6-w"
+
+
+def test_a_coordinator_that_is_away_is_looked_for_after_pauses_that_grow_and_begin_anew() -> None:
+    """Its log may have failed: each look takes a question for the coordinator and a connection to it."""
+
+    def pauses(count: int, *, is_answered: bool) -> list[int]:
+        found, now_ms = list[int](), membership.next_ms or 0
+        for _ in range(count):
+            membership.polled(now_ms)
+            request = beat(membership, now_ms)
+            if is_answered:
+                membership.answered(request, answer(error=ErrorCode.NOT_COORDINATOR), now_ms)
+            else:
+                membership.unanswered(now_ms)
+            assert membership.next_ms is not None
+            found.append(membership.next_ms - now_ms)
+            now_ms = membership.next_ms
+        return found
+
+    membership = joined(0)
+    assert pauses(6, is_answered=True) == [100, 200, 400, 800, 1_000, 1_000]
+    assert pauses(1, is_answered=False) == [1_000]
+    now_ms = membership.next_ms or 0
+    membership.answered(beat(membership, now_ms), answer(0), now_ms)
+    assert pauses(2, is_answered=False) == [100, 200]

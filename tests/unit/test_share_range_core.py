@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 
-from leaselog.client import AcknowledgeType, BrokerError, IllegalState, Remark, RequestTimedOut
+from leaselog.client import AcknowledgeType, BrokerError, IllegalState, RequestTimedOut
 from leaselog.client.share.acknowledgements import Commit
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.range_core import LentRanges, RangeCore
+from leaselog.client.share.remarks import Remark
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType

@@ -452,6 +452,30 @@ async def test_a_cold_key_lets_the_log_go_on() -> None:
 
 
 @on_a_loop
+async def test_a_log_that_fails_behind_its_cut_is_told_of_so_that_it_is_opened_anew() -> None:
+    partition = open_partition(MemoryFiles(), Durability.OS)
+    told: list[Partition] = []
+    partition._on_failure = told.append
+    owner = owner_of(partition)
+    await asyncio.gather(*(owner.ask(InitializeState(key(i), 0, 0)) for i in range(2)))
+    for i in range(11):
+        await owner.ask(WriteState(key(), 0, 0, batches=done(i)))
+        await owner.ask(WriteState(key(1), 0, 0, batches=done(i)))
+    cut = PartitionLog.delete_records
+
+    def cut_and_fail(log: PartitionLog, before: int) -> int | Refused:
+        outcome = cut(log, before)
+        log.failure = OSError(28, "No space left on device", "leader-epoch-checkpoint.tmp")
+        return outcome
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartitionLog, "delete_records", cut_and_fail)
+        owner.prune()
+    assert told == [partition]
+    owner.stop()
+
+
+@on_a_loop
 async def test_cold_keys_beyond_one_step_miss_no_write_in_between() -> None:
     clock = Clock()
     partition = open_partition(MemoryFiles(), Durability.OS)

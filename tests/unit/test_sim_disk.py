@@ -93,3 +93,62 @@ def test_a_whole_sync_while_another_is_under_way_is_whole() -> None:
     disk.open("f").sync()
     slow.sync()
     assert kept(disk) == {b"onetwo"}
+
+
+def test_a_sync_of_everything_keeps_bytes_and_names() -> None:
+    for seed in range(20):
+        disk = SimDisk()
+        disk.make_directory("d")
+        file = disk.open("d/f", writable=True, create=True)
+        file.write_at(0, b"kept")
+        disk.open("g", writable=True, create=True)
+        file.sync_file_system()
+        disk.crash(seed)
+        assert disk.open("d/f").read_at(0, 100) == b"kept"
+        assert disk.exists("g")
+
+
+def test_what_a_sync_of_everything_has_lost_is_told_once_and_by_the_files_own_next_sync() -> None:
+    disk = begun()
+    since_before, file = disk.open("f"), disk.open("f", writable=True)
+    file.write_at(0, b"lost")
+    disk.fails = lambda operation, path: operation == "sync"
+    with pytest.raises(OSError):
+        since_before.sync_file_system()
+    disk.fails = lambda operation, path: False
+    since_before.sync_file_system()
+    with pytest.raises(OSError):
+        disk.open("f").sync()
+    disk.open("f").sync()
+    assert file.read_at(0, 100) == b"lost"
+    assert kept(disk) == {b""}
+
+
+def test_a_sync_of_everything_tells_whoever_was_there_of_another_sync_that_failed() -> None:
+    disk = begun()
+    since_before, file = disk.open("f"), disk.open("f", writable=True)
+    file.write_at(0, b"lost")
+    disk.fails = lambda operation, path: operation == "sync"
+    with pytest.raises(OSError):
+        file.sync()
+    disk.fails = lambda operation, path: False
+    disk.open("f").sync_file_system()
+    with pytest.raises(OSError):
+        since_before.sync_file_system()
+
+
+def test_a_sync_of_everything_leaves_out_another_file_system() -> None:
+    outcomes = set()
+    for seed in range(50):
+        disk = begun()
+        disk.make_directory("other")
+        disk.sync_directory("")
+        disk.elsewhere = ("other",)
+        disk.open("other/f", writable=True, create=True)
+        here = disk.open("f")
+        assert here.is_beside("f")
+        assert not here.is_beside("other/f")
+        here.sync_file_system()
+        disk.crash(seed)
+        outcomes.add(disk.exists("other/f"))
+    assert outcomes == {True, False}, "nobody promised it"

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from leaselog.client import AcknowledgeType, ConnectionLost, Remark
+from leaselog.client import AcknowledgeType, ConnectionLost
+from leaselog.client.share.remarks import Remark
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import BEGINNING, Batch
 from leaselog.spark.ledger import Lent, Settlement

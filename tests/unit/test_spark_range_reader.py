@@ -10,7 +10,8 @@ from uuid import UUID
 import pyarrow as pa
 import pytest
 
-from leaselog.client import BrokerError, Node, PartitionInfo, TopicInfo, Topology
+from leaselog.client import BrokerError
+from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.spark import range_reader
 from leaselog.spark.range_reader import DataLoss, RangeReader, read_ranges

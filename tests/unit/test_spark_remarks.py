@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from leaselog.client import AcknowledgeType, Remark
+from leaselog.client import AcknowledgeType
+from leaselog.client.share.remarks import Remark
 from leaselog.model import TopicPartition
 from leaselog.spark.options import BoxOptions
 from leaselog.spark.outcome_box import OutcomeBox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.wire.codec import decode, decode_request, encode
+from leaselog.wire.codec import decode, decode_prefix, encode
 from leaselog.wire.errors import BadLength, EncodeError
 from leaselog.wire.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
 from leaselog.wire.messages.group_records import ShareGroupMemberMetadataValue
@@ -19,7 +19,7 @@ def beat(group_id: str, *topics: str) -> ShareGroupHeartbeatRequest:
 @pytest.mark.parametrize("text", ["x" * LONGEST_TEXT_BYTES, "é" * (LONGEST_TEXT_BYTES // 2), "😀" * 8_191])
 def test_the_longest_text_there_may_be_goes_through(text: str) -> None:
     sent = beat(text, text)
-    assert decode_request(ShareGroupHeartbeatRequest, 1, encode(sent, 1)) == sent
+    assert decode_prefix(ShareGroupHeartbeatRequest, 1, encode(sent, 1), is_request=True)[0] == sent
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def too_long(where: str) -> bytes:
 @pytest.mark.parametrize("where", ["GROUP", "TOPIC"])
 def test_a_longer_one_in_a_request_is_refused_wherever_it_is(where: str) -> None:
     with pytest.raises(BadLength, match="32768 bytes of text"):
-        decode_request(ShareGroupHeartbeatRequest, 1, too_long(where))
+        decode_prefix(ShareGroupHeartbeatRequest, 1, too_long(where), is_request=True)
 
 
 def test_what_lies_on_a_disk_is_read_as_it_is() -> None:

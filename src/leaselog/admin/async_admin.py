@@ -15,6 +15,7 @@ from leaselog.admin import (
     share_pauses,
     topics,
 )
+from leaselog.admin.admin_config import AdminConfig
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
 from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.inspect import inspect_dead_letters
@@ -27,8 +28,10 @@ from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.share_pauses import SharePause
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
-from leaselog.client import BrokerError, Cluster, list_offsets
-from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.client import BrokerError
+from leaselog.client.cluster import READY_TIMEOUT_S, Cluster
+from leaselog.client.config_values import Given
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 
 __all__ = ["AsyncAdmin"]
@@ -37,25 +40,22 @@ __all__ = ["AsyncAdmin"]
 class AsyncAdmin:
     """Use as ``async with AsyncAdmin("host:9092") as admin``. ``Admin`` has the same methods and blocks.
 
+    Configuration is Kafka's, as a mapping, as keywords, or both. A text in place of the mapping is
+    ``bootstrap.servers``.
+
     Errors are exceptions named as Kafka's, in ``leaselog.client.kafka_errors``: ``GroupNotEmptyException``, …
     A call about one thing raises that thing's error, a call about several raises ``SomeFailed``. What may pass
-    by itself (a coordinator that loads or moves, a broker that restarts) is tried again for ``api_timeout_ms``;
+    by itself (a coordinator that loads or moves, a broker that restarts) is tried again for ``default.api.timeout.ms``;
     a request that was tried again because its connection was lost may find its own work done.
     """
 
-    def __init__(
-        self,
-        bootstrap_servers: str,
-        *,
-        client_id: str = "leaselog-admin",
-        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
-        api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
-    ) -> None:
+    def __init__(self, config: Given = None, **more: object) -> None:
+        self.config = AdminConfig.of(config, **more)
         self._cluster = Cluster(
-            bootstrap_servers,
-            client_id=client_id,
-            request_timeout_ms=request_timeout_ms,
-            api_timeout_ms=api_timeout_ms,
+            self.config.bootstrap_servers,
+            client_id=self.config.client_id,
+            request_timeout_ms=self.config.request_timeout_ms,
+            api_timeout_ms=self.config.default_api_timeout_ms,
         )
 
     @classmethod
@@ -77,6 +77,15 @@ class AsyncAdmin:
         await self._cluster.close()
 
     # the cluster
+
+    async def wait_until_ready(
+        self, timeout: float | None = READY_TIMEOUT_S, topics: Iterable[str] = ()
+    ) -> None:
+        """Returns when the cluster answers, and has these topics with a leader for each partition.
+
+        Raises the reason why not after ``timeout`` seconds, or at once if waiting cannot help.
+        """
+        await self._cluster.wait_until_ready(timeout, list(topics))
 
     async def describe_cluster(self) -> ClusterDescription:
         return await nodes.describe_cluster(self._cluster)

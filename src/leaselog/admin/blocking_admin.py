@@ -17,7 +17,8 @@ from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.share_pauses import SharePause
 from leaselog.admin.topics import NewPartitions, NewTopic, TopicDescription, TopicListing
 from leaselog.client import BrokerError
-from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.client.cluster import READY_TIMEOUT_S
+from leaselog.client.config_values import Given
 from leaselog.client.loop_thread import LoopThread
 from leaselog.model import TopicPartition
 
@@ -27,20 +28,8 @@ __all__ = ["Admin"]
 class Admin:
     """Use as ``with Admin("host:9092") as admin``, from any thread. The methods are those of ``AsyncAdmin``."""
 
-    def __init__(
-        self,
-        bootstrap_servers: str,
-        *,
-        client_id: str = "leaselog-admin",
-        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
-        api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
-    ) -> None:
-        self._admin = AsyncAdmin(
-            bootstrap_servers,
-            client_id=client_id,
-            request_timeout_ms=request_timeout_ms,
-            api_timeout_ms=api_timeout_ms,
-        )
+    def __init__(self, config: Given = None, **more: object) -> None:
+        self._admin = AsyncAdmin(config, **more)
         self._loop = LoopThread("leaselog-admin")
 
     def __enter__(self) -> Admin:
@@ -57,6 +46,9 @@ class Admin:
             self._loop.close()
 
     # the cluster
+
+    def wait_until_ready(self, timeout: float | None = READY_TIMEOUT_S, topics: Iterable[str] = ()) -> None:
+        self._loop.run(self._admin.wait_until_ready(timeout, topics))
 
     def describe_cluster(self) -> ClusterDescription:
         return self._loop.run(self._admin.describe_cluster())

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from leaselog.client import Cluster, raise_for
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
 from leaselog.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,

@@ -7,7 +7,9 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from leaselog.admin.outcome import COORDINATOR_TROUBLE, Outcomes, try_each
-from leaselog.client import BrokerError, Cluster, Node
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.topology import Node
 from leaselog.model import ErrorCode
 
 __all__ = ["ask_coordinators"]

@@ -9,7 +9,10 @@ from enum import Enum
 
 from leaselog.admin.coordinated import ask_coordinators
 from leaselog.admin.outcome import Outcomes, outcome
-from leaselog.client import BrokerError, Cluster, Node, raise_for
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
+from leaselog.client.topology import Node
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.codec import decode_prefix
 from leaselog.wire.errors import DecodeError

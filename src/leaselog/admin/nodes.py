@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from leaselog.client import Cluster, Node, UnsupportedVersion, raise_for
+from leaselog.client import UnsupportedVersion
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
+from leaselog.client.topology import Node
 from leaselog.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 
 __all__ = ["ClusterDescription", "describe_cluster"]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from leaselog.client import BrokerError, Cluster
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
 from leaselog.model import ErrorCode
 
 __all__ = ["COORDINATOR_TROUBLE", "Outcomes", "SomeFailed", "outcome", "settle", "try_each"]

@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from leaselog.admin.outcome import Outcomes, outcome, try_each
-from leaselog.client import BrokerError, Cluster, Node
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.topology import Node
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.delete_records import (
     DeleteRecordsPartition,

@@ -8,7 +8,9 @@ from typing import TypeVar
 
 from leaselog.admin.coordinated import ask_coordinators
 from leaselog.admin.outcome import Outcomes, outcome
-from leaselog.client import BrokerError, Cluster, Node
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.topology import Node
 from leaselog.model import TopicPartition
 from leaselog.wire.messages import alter_share_group_offsets as alter
 from leaselog.wire.messages import delete_share_group_offsets as delete

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from leaselog.admin.outcome import Outcomes, outcome, try_each
-from leaselog.client import BrokerError, Cluster, Node, raise_for
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
+from leaselog.client.topology import Node
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire import extensions as wire
 
@@ -59,6 +62,8 @@ class SharePartitionDescription:
     next_due_ms: int | None = None
     #: their dead letters are on the way
     archiving: int = 0
+    #: since the broker began: their deliveries ran out, and they became no dead letters
+    given_up: int = 0
 
 
 async def describe_share_partitions(
@@ -127,4 +132,5 @@ def _description(part: wire.DescribedSharePartition) -> SharePartitionDescriptio
         part.waiting,
         None if part.next_due_ms < 0 else part.next_due_ms,
         part.archiving,
+        part.given_up,
     )

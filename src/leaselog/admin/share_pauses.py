@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from leaselog.admin.configs import Resource, ResourceType, describe_configs
 from leaselog.admin.outcome import Outcomes, outcome
-from leaselog.client import Cluster
+from leaselog.client.cluster import Cluster
 from leaselog.wire.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,

@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from leaselog.admin.outcome import Outcomes, outcome, try_each
-from leaselog.client import BrokerError, Cluster, UnsupportedVersion, raise_for
+from leaselog.client import BrokerError, UnsupportedVersion
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.create_partitions import (
     CreatePartitionsAssignment,

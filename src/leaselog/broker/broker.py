@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from leaselog.broker.api import Client, load_handlers
 from leaselog.broker.cleaner import Cleaner
 from leaselog.broker.client_quotas import ClientQuotas
-from leaselog.broker.cluster import Cluster
+from leaselog.broker.cluster import Cluster, Topic
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.dead_letters import DeadLetterOffice
@@ -79,6 +79,7 @@ class Broker:
             wake=self.waiting_room.wake,
             now_ms=self.now_ms,
             work=self.log_work,
+            few_syncs=self.machine.few_syncs,
         )
         self.logs.on_return = self._on_partition_returned
         self.fetch_sessions = FetchSessions(
@@ -179,6 +180,14 @@ class Broker:
             self._run(self._cleaner.run())
         return address
 
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Where metrics are served; None if they are not."""
+        if self._metrics_server is None:
+            return None
+        host, port = self._metrics_server.sockets[0].getsockname()[:2]
+        return host, port
+
     async def _serve_metrics(self) -> None:
         if self.config.metrics_listener:
             # Here, as it would cost every start some 15 ms, and a broker that nobody scrapes has no use for it.
@@ -231,17 +240,17 @@ class Broker:
         """A client's connection is gone: whatever is tied to it ends here."""
         self.shares.connection_closed(client)
 
-    def on_topic_deleted(self, name: str) -> None:
-        self.metrics.topic_gone(name)
-        self.groups.topic_deleted(name)
-        self.share_coordinator.topic_deleted(name)
-        self.shares.partitions_gone()
+    def on_topic_deleted(self, topic: Topic) -> None:
+        self.metrics.topic_gone(topic.name)
+        self.groups.topic_deleted(topic.name)
+        self.share_coordinator.topic_deleted(topic.name)
+        self.shares.partitions_gone(topic.topic_id, range(topic.partition_count))
 
     def _on_partition_returned(self, partition: Partition) -> None:
         """What was read of it before may be ahead of what its log has now."""
         self.groups.partition_returned(partition)
         self.share_coordinator.partition_returned(partition)
-        self.shares.partitions_gone()
+        self.shares.partitions_gone(partition.topic_id, (partition.name.partition,))
 
     def _run(self, work: Coroutine[object, object, None]) -> None:
         """Keeps a background task; the broker does not go on without one that dies."""

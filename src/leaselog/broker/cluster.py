@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from leaselog.broker.cluster_identity import claim_directory, new_id
 from leaselog.broker.cluster_log import METADATA_TOPIC_ID, ClusterLog
 from leaselog.broker.cluster_wishes import (
+    EVERY_ADDRESS,
     CreatedTopic,
     MorePartitions,
     NewTopic,
@@ -135,7 +137,7 @@ class Cluster:
             self.host, self.port = advertised[0], advertised[1] or port
             return
         # Nobody can connect to "every address"; Kafka tells its own name then.
-        self.host, self.port = (socket.gethostname() if host in ("", "0.0.0.0", "::") else host), port
+        self.host, self.port = (socket.gethostname() if host in EVERY_ADDRESS else host), port
 
     def supported_features(self) -> list[Feature]:
         return list(self._shard.known_features.values())
@@ -236,7 +238,7 @@ class Cluster:
         allowance: MutationAllowance = UNLIMITED,
     ) -> list[CreatedTopic | Refused]:
         """One answer for each wish. What was created is durable, all of it in one write; its partitions are open."""
-        return await self._see_through(self._create_topics(wanted, validate_only, allowance))
+        return await self._see_through(partial(self._create_topics, wanted, validate_only, allowance))
 
     async def ensure_topic(self, name: str) -> Topic | Refused:
         """The topic, made with the broker's defaults, or an internal topic's own, if it is not there."""
@@ -260,7 +262,7 @@ class Cluster:
         self, topic_ids: Sequence[TopicId], allowance: MutationAllowance = UNLIMITED
     ) -> list[Topic | Refused]:
         """One answer for each id: the topic that was there, or UNKNOWN_TOPIC_ID."""
-        return await self._see_through(self._delete_topics(topic_ids, allowance))
+        return await self._see_through(partial(self._delete_topics, topic_ids, allowance))
 
     async def create_partitions(
         self,
@@ -270,7 +272,7 @@ class Cluster:
         allowance: MutationAllowance = UNLIMITED,
     ) -> list[Topic | Refused]:
         """One answer for each wish; topics are named once at most."""
-        return await self._see_through(self._create_partitions(wanted, validate_only, allowance))
+        return await self._see_through(partial(self._create_partitions, wanted, validate_only, allowance))
 
     async def alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
         """Makes the changes that ``decide`` approves durable and lets them take effect, all together.
@@ -278,33 +280,33 @@ class Cluster:
         ``decide`` is asked when no other change is under way: an APPEND must not miss the one before it, nor a
         topic's values outlive the topic.
         """
-        return await self._see_through(self._alter_configs(decide))
+        return await self._see_through(partial(self._alter_configs, decide))
 
     async def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> Refused | None:
-        return await self._see_through(self._update_features(updates, validate_only))
+        return await self._see_through(partial(self._update_features, updates, validate_only))
 
     async def alter_quotas(
         self, alterations: Sequence[QuotaAlteration], *, validate_only: bool = False
     ) -> dict[QuotaEntity, Refused | None]:
         """One answer for each entity; changes count for every request that is answered from then on."""
-        return await self._see_through(self._alter_quotas(alterations, validate_only))
+        return await self._see_through(partial(self._alter_quotas, alterations, validate_only))
 
     async def next_producer_id(self) -> ProducerId | Refused:
         """An id no producer ever had, nor any other will."""
-        return await self._see_through(self._next_producer_id())
+        return await self._see_through(self._next_producer_id)
 
-    async def _see_through(self, change: Coroutine[Any, Any, T]) -> T:
+    async def _see_through(self, change: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Runs the change alone and to its end, even if whoever waits for it is cancelled."""
         task = asyncio.ensure_future(self._alone(change))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
-    async def _alone(self, change: Coroutine[Any, Any, T]) -> T:
+    async def _alone(self, change: Callable[[], Coroutine[Any, Any, T]]) -> T:
         async with self._changing:
-            return await change
+            return await change()
 
     async def _create_topics(
         self, wanted: Sequence[NewTopic], validate_only: bool, allowance: MutationAllowance
@@ -411,7 +413,7 @@ class Cluster:
     def _take_away(self, topic: Topic) -> None:
         self.configuration.topic_removed(topic.name)
         self._broker.logs.delete_topic(topic.name)
-        self._broker.on_topic_deleted(topic.name)
+        self._broker.on_topic_deleted(topic)
         log.info("topic deleted", topic=topic.name, id=topic.topic_id)
 
     async def _create_partitions(

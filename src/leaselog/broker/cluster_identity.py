@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from leaselog.broker.config import ConfigError, parse_properties
+from leaselog.broker.data_dir import META_PROPERTIES
 from leaselog.log import Files, read_whole
 from leaselog.log.layout import topic_id_from_text, topic_id_to_text
 from leaselog.model import NodeId
 
 __all__ = ["Identity", "claim_directory", "new_id"]
-
-META_PROPERTIES = "meta.properties"
 
 
 @dataclass(frozen=True, slots=True)

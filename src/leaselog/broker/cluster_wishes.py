@@ -11,7 +11,14 @@ from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC, SHARE_ST
 from leaselog.coordination.cluster_placement import Assignments
 from leaselog.coordination.cluster_shard import Topic
 
-__all__ = ["CreatedTopic", "MorePartitions", "NewTopic", "advertised_address", "topic_by_default"]
+__all__ = [
+    "EVERY_ADDRESS",
+    "CreatedTopic",
+    "MorePartitions",
+    "NewTopic",
+    "advertised_address",
+    "topic_by_default",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,10 @@ def topic_by_default(name: str, config: BrokerConfig) -> NewTopic:
     settings["segment.bytes"] = str(segment_bytes)
     # The replication factor Kafka takes from its configs is more than one process can give.
     return NewTopic(name, count, 1, configs=tuple(settings.items()))
+
+
+#: what a listener may listen on, and no client can connect to
+EVERY_ADDRESS = ("", "0.0.0.0", "::")
 
 
 def advertised_address(listeners: Sequence[str]) -> tuple[str, int] | None:

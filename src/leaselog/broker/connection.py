@@ -28,7 +28,7 @@ from leaselog.broker.api import Client
 from leaselog.broker.dispatch import Call, Place, Unanswerable, receive
 from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.broker.turns import Measured
+from leaselog.broker.turns import Measured, Walk
 from leaselog.wire.codec_steps import is_long
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
@@ -111,7 +111,8 @@ class Connection(asyncio.BufferedProtocol):
         frames, held_bytes = self._frames, self._frames.held_bytes
         frames.received(nbytes)
         self._start_queued()
-        frames.keep()
+        if frames.held_bytes:
+            frames.keep()
         if nbytes >= SLIVER_BYTES or frames.held_bytes != held_bytes + nbytes:
             self._slivers = 0
         elif not self._is_queued and not self._is_held():
@@ -295,7 +296,7 @@ class Connection(asyncio.BufferedProtocol):
         if call.context.throttle_ms:
             self.pause(call.context.throttle_ms)
         steps: Measured[Message | None] | None = None
-        if isinstance(reply, CoroutineType):
+        if isinstance(reply, (CoroutineType, Walk)):
             reply = steps = self._turns.measured(call.api.name, reply)
         task = asyncio.ensure_future(reply)
         self._started_bytes += call.size_bytes
@@ -307,17 +308,19 @@ class Connection(asyncio.BufferedProtocol):
         def done(finished: asyncio.Future[Message | None]) -> None:
             self._reads.pop(finished, None)
             self._started_bytes -= call.size_bytes
-            if finished.cancelled() or finished.exception() is not None:
-                self._let_go(call)
             if call.is_exclusive:
                 self._exclusive = False
             if finished.cancelled():
+                self._let_go(call)
                 self._start_queued()
                 return
-            # Not raised here: the task, its failure and this frame would hold each other, and all that was decoded.
-            if isinstance(refused := finished.exception(), Unanswerable):
-                self._refuse(str(refused))
-                return
+            failure = finished.exception()
+            if failure is not None:
+                self._let_go(call)
+                # Not raised here: the task, its failure and this frame would hold each other, and all that was decoded.
+                if isinstance(failure, Unanswerable):
+                    self._refuse(str(failure))
+                    return
             try:
                 self._answer(call, finished.result(), started_s + (0.0 if steps is None else steps.seconds))
             except Exception:  # noqa: BLE001 - the same supervisor, a turn of the loop later
@@ -342,7 +345,8 @@ class Connection(asyncio.BufferedProtocol):
         else:
             self._metrics.count_errors(call.api, response)
             self._finish(call, call.encode(response))
-            self._let_go(call)
+            if call.context.held_bytes:
+                self._let_go(call)
 
     @staticmethod
     def _let_go(call: Call) -> None:

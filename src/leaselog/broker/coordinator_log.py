@@ -33,17 +33,20 @@ def records_of(facts: Iterable[Fact], encode: Callable[[Fact], Record], limit_by
             record = encode(fact)
         except EncodeError as bad:
             raise Unwritable(str(bad)) from bad
-        if HEADER_BYTES + _size_bytes(record) > limit_bytes:
+        size_bytes = _size_bytes(record)
+        if HEADER_BYTES + size_bytes > limit_bytes:
             what = type(fact).__name__
-            raise Unwritable(f"{what} of {_size_bytes(record)} bytes, a batch may have {limit_bytes}")
+            raise Unwritable(f"{what} of {size_bytes} bytes, a batch may have {limit_bytes}")
         records.append(record)
     return records
 
 
 def _size_bytes(record: Record) -> int:
     """From above."""
-    headers = sum(len(name) + len(value or b"") + RECORD_OVERHEAD_BYTES for name, value in record.headers)
-    return len(record.key or b"") + len(record.value or b"") + headers + RECORD_OVERHEAD_BYTES
+    size_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
+    for name, value in record.headers:
+        size_bytes += len(name) + len(value or b"") + RECORD_OVERHEAD_BYTES
+    return size_bytes
 
 
 def batches_of(records: Iterable[Record], limit_bytes: int) -> Iterator[list[Record]]:

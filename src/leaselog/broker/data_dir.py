@@ -19,10 +19,10 @@ from typing import TypeVar
 from uuid import UUID, uuid4
 
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.log import Files, format_offsets_by_id, parse_offsets, parse_offsets_by_id, read_whole
+from leaselog.log import File, Files, format_offsets_by_id, parse_offsets, parse_offsets_by_id, read_whole
 from leaselog.model import TopicIdPartition, TopicPartition
 
-__all__ = ["DataDirectory", "DataDirectoryLock", "LockedByAnother"]
+__all__ = ["META_PROPERTIES", "DataDirectory", "DataDirectoryLock", "LockedByAnother"]
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint-by-id"
 START_OFFSETS = "log-start-offset-checkpoint-by-id"
@@ -30,6 +30,8 @@ CLEANER_OFFSETS = "cleaner-offset-checkpoint-by-id"
 #: what earlier versions wrote instead
 STARTS_BY_NAME = "log-start-offset-checkpoint"
 BY_NAME = ("recovery-point-offset-checkpoint", STARTS_BY_NAME, "cleaner-offset-checkpoint")
+#: whose directory it is
+META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
 LOCK = ".lock"
 
@@ -66,6 +68,13 @@ class DataDirectory:
         self.path = path
         #: for names that nobody has
         self.new_uuid = new_uuid
+
+    def any_file(self) -> File | None:
+        """One that is always there, open."""
+        try:
+            return self.files.open(f"{self.path}/{META_PROPERTIES}")
+        except OSError:
+            return None
 
     def take_clean_marker(self) -> bool:
         """Whether the last broker stopped cleanly. The marker is gone, durably, before anything is written."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from leaselog.broker.api import Api, Client, Reply, RequestContext, api_of
 from leaselog.broker.handlers.api_versions import unsupported_version
-from leaselog.wire.codec import decode_request, encode_chunks, is_flexible
+from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
 from leaselog.wire.codec_steps import LONG_BYTES, decode_steps, encode_steps
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frames import (
@@ -116,7 +116,7 @@ def receive(frame: bytearray, broker: Broker, client: Client, started_s: float) 
         # requests (it writes a null array of four bytes where one is meant, and sends all four).
         request: Message | Generator[object, None, Message]
         if len(frame) - position < LONG_BYTES:
-            request = decode_request(api.request, version, frame, position)
+            request, _ = decode_prefix(api.request, version, frame, position, is_request=True)
         else:
             request = decode_steps(api.request, version, frame, position)
     except DecodeError as bad:

@@ -24,13 +24,10 @@ class HeldBytes:
         """Negative: without a limit."""
         self._limit_bytes = limit_bytes
         self.total_bytes = 0
+        self.is_full = limit_bytes == 0
         self._by_host: Counter[str] = Counter()
         #: who is called when there may be room; first come, first served
         self._waiting: dict[Callable[[], object], None] = {}
-
-    @property
-    def is_full(self) -> bool:
-        return self.total_bytes >= self._limit_bytes >= 0
 
     @property
     def has_waiting(self) -> bool:
@@ -40,6 +37,8 @@ class HeldBytes:
         """What the host may hold beyond what it does; 0 if it has to wait."""
         if self._limit_bytes < 0:
             return 1 << 62
+        if not self.total_bytes:
+            return self._limit_bytes
         free_bytes = self._limit_bytes - self.total_bytes
         held_bytes = self._by_host[host]
         hosts = len(self._by_host) + (not held_bytes)
@@ -48,6 +47,7 @@ class HeldBytes:
     def change(self, host: str, by_bytes: int) -> None:
         was_full = self.is_full
         self.total_bytes += by_bytes
+        self.is_full = self.total_bytes >= self._limit_bytes >= 0
         self._by_host[host] += by_bytes
         if not self._by_host[host]:
             del self._by_host[host]

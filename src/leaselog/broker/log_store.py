@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from leaselog.broker.common_sync import CommonSync
 from leaselog.broker.config import TopicConfig
 from leaselog.broker.data_dir import DataDirectory
 from leaselog.broker.flusher import Flusher
@@ -31,6 +32,7 @@ from leaselog.log import (
     PartitionLog,
     ProducerLimit,
     Remains,
+    SyncJob,
     UnusableLog,
 )
 from leaselog.model import TopicId, TopicIdPartition, TopicPartition
@@ -67,6 +69,7 @@ class LogStore:
         wake: Callable[[Partition], None],
         now_ms: Callable[[], int],
         work: LogWork | None = None,
+        few_syncs: int = 0,
     ) -> None:
         self.directory = directory
         self._work = LogWork() if work is None else work
@@ -88,6 +91,11 @@ class LogStore:
         self._producer_limit = ProducerLimit()
         #: whether the last broker stopped in good order: logs end where it ended them
         self.is_clean = False
+        self._few_syncs = few_syncs
+        #: from ``begin`` to ``close``
+        self._common_sync: CommonSync | None = None
+        #: logs are opened that nobody has had open since the last broker ended
+        self._is_starting = True
         self._checkpoints = LogCheckpoints(directory)
         #: partitions that are deleted, of which the checkpoints may still say something
         self._gone: set[TopicIdPartition] = set()
@@ -111,18 +119,47 @@ class LogStore:
         """Reads what the last broker left; partitions may be opened after this."""
         self.is_clean = self.directory.take_clean_marker()
         self._checkpoints.read()
+        self._common_sync = CommonSync(self.directory.any_file(), few=self._few_syncs)
         if not self.is_clean and self._directories.found():
             log.info("recovering after an unclean stop", data_dir=self.directory.path)
+            # Directories that nobody had synced are read from now on, and what is read is there for good.
+            self.directory.files.sync_directory(self.directory.path)
         self._directories.doom_leftovers()
 
     def close(self) -> None:
         """Closes every log, all of it synced, and leaves word of a clean stop unless a disk failed."""
         is_clean = not len(self.revival)
-        for partition in self.partitions():
-            is_clean &= _close(partition)
+        is_clean &= self._close_logs()
         is_clean &= self._try("checkpoint", self.checkpoint)
         if is_clean:
             self._try("clean marker", self.directory.leave_clean_marker)
+
+    def _close_logs(self) -> bool:
+        """False if one of them failed before, or fails now."""
+        closing: list[tuple[Partition, SyncJob]] = []
+        is_clean = True
+        for partition in self.partitions():
+            if partition.log.failure is not None:
+                is_clean = False
+                continue
+            try:
+                job = partition.log.begin_close()
+            except OSError as failure:
+                is_clean = False
+                log.error("a log does not close", partition=partition.name, why=failure)
+                continue
+            if job is None:
+                partition.log.abandon()
+            else:
+                job.prepare()
+                closing.append((partition, job))
+        synced = set[str]()
+        if self._common_sync is not None:
+            synced = self._common_sync.try_sync([partition.log.directory for partition, _ in closing])
+            self._common_sync.close()
+        for partition, job in closing:
+            is_clean &= _end_close(partition, job, is_synced=partition.log.directory in synced)
+        return is_clean
 
     # -- topics ---------------------------------------------------------------------------------------------
 
@@ -136,6 +173,9 @@ class LogStore:
             logs = self._topics[name] = TopicLogs(name, topic_id, config)
             self._ids.add(topic_id)
         log_config = self._log_config(logs.config)
+        if self._is_starting and self._common_sync is not None:
+            to_open = (TopicPartition(name, index) for index in range(logs.count, count))
+            self._common_sync.foresee(self.directory.files, map(self._directories.path, to_open))
         for index in range(logs.count, count):
             logs.count = index + 1
             try:
@@ -222,6 +262,7 @@ class LogStore:
             opened=self._open_segments,
             in_all=self._producer_limit,
             upto=None if remains is None else remains.upto,
+            common=self._common_sync if self._is_starting else None,
         )
         if opened.cut_bytes:
             log.warning(
@@ -324,7 +365,7 @@ class LogStore:
         """
         asked = 0
         for partition in list(self.partitions()):
-            if not partition.is_deleted and partition.log.ask_for_point():
+            if not partition.is_gone and partition.log.ask_for_point():
                 self._flusher.mark_dirty(partition)
                 asked += 1
                 if asked % POINTS_AT_ONCE == 0:
@@ -400,6 +441,7 @@ class LogStore:
 
     def adopt(self) -> None:
         """All topics are open: what an earlier version kept by their names is kept by their ids from now on."""
+        self._is_starting = False
         try:
             self._checkpoints.adopt(self.partitions())
         except OSError as failure:
@@ -415,13 +457,16 @@ class LogStore:
             raise
 
 
-def _close(partition: Partition) -> bool:
-    """False if the log failed before, or fails now."""
-    if partition.log.failure is not None:
-        return False
+def _end_close(partition: Partition, job: SyncJob, *, is_synced: bool) -> bool:
+    """Makes durable what is not ``is_synced``, and lets go. False if that fails."""
     try:
-        partition.log.close()
+        if not is_synced:
+            job.sync()
     except OSError as failure:
+        partition.log.sync_failed(job, failure)
         log.error("a log does not close", partition=partition.name, why=failure)
         return False
+    job.conclude()
+    partition.log.synced(job)
+    partition.log.abandon()
     return True

@@ -25,6 +25,8 @@ EPHEMERAL_DIRECTORY = "ephemeral"
 KEPT_DESCRIPTORS = 512
 #: open all the time, for when connections have taken the others before anybody could refuse them
 SPARE_DESCRIPTORS = 32
+#: a tenth of a second, on a slow disk; what others have written to the file system may take longer
+FEW_SYNCS = 16
 
 
 class Syncs(Protocol):
@@ -54,6 +56,10 @@ class Machine(Protocol):
     def syncs(self) -> Syncs: ...
 
     @property
+    def few_syncs(self) -> int:
+        """Of so many logs each is synced by itself; of more all of the file system is, at once."""
+
+    @property
     def stopwatch(self) -> Callable[[], float]:
         """Seconds from anywhere: how long the broker's own work takes is measured with it, and nothing else."""
 
@@ -77,6 +83,10 @@ class RealMachine:
             os.makedirs(data_dir, exist_ok=True)
             self._lock = DataDirectoryLock(data_dir)
             self.files = OsFiles(spare=SPARE_DESCRIPTORS)
+
+    @property
+    def few_syncs(self) -> int:
+        return FEW_SYNCS
 
     def wall_ms(self) -> int:
         return int(time.time() * 1000)

@@ -73,8 +73,9 @@ class Metrics:
 
     def count_errors(self, api: Api, response: Message) -> None:
         """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""
-        for _ in self.count_errors_in_steps(api, response):
-            pass
+        if not api.counts_errors:
+            for code in _error_codes(response):
+                self.error(api, code)
 
     def count_errors_in_steps(self, api: Api, response: Message) -> Iterator[None]:
         if not api.counts_errors:

@@ -1,4 +1,4 @@
-"""The little HTTP server that tells a broker's numbers to whoever scrapes them."""
+"""The little HTTP server that tells a broker's numbers to whoever scrapes them, and that it is well."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = ["serve_metrics"]
 
+HEAD = b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nConnection: close\r\n\r\n"
 #: what is made before it is handed to the socket
 PIECE_CHARS = 32 * 1024
 
 
 async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
-    """Answers ``GET /metrics``; anything else is 404. One request a connection, five seconds to send it.
+    """Answers ``GET /metrics`` and ``GET /healthz``; anything else is 404. One request a connection, five seconds to
+    send it.
 
     The text is made and sent piece by piece, in turn with all else that the broker does, so that there is no telling
     beforehand how long it is: the connection's end is its end.
@@ -34,13 +36,18 @@ async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
                 request = (await reader.readline()).split()
                 while (await reader.readline()).strip():
                     pass
-            found = len(request) > 1 and request[0] == b"GET" and request[1].split(b"?")[0] == b"/metrics"
-            head = b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nConnection: close\r\n\r\n"
-            writer.write(head % (b"200 OK" if found else b"404 Not Found"))
-            if found:
+            asked = request[1].split(b"?")[0] if len(request) > 1 and request[0] == b"GET" else b""
+            if asked == b"/metrics":
+                writer.write(HEAD % b"200 OK")
                 await _tell(broker, collectors, writer)
+            elif asked == b"/healthz":
+                writer.write(
+                    HEAD % b"503 Service Unavailable" + b"stopping\n"
+                    if broker.is_stopping
+                    else HEAD % b"200 OK" + b"ok\n"
+                )
             else:
-                writer.write(b"there is only /metrics here\n")
+                writer.write(HEAD % b"404 Not Found" + b"there are only /metrics and /healthz here\n")
             await writer.drain()
         except (TimeoutError, ValueError, ConnectionError):
             pass  # whoever asked went away or never asked

@@ -23,6 +23,7 @@ from leaselog.coordination.share_state_commands import (
     WriteState,
     Written,
 )
+from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, Refused
 
 if TYPE_CHECKING:
@@ -72,6 +73,12 @@ class Persister(Protocol):
     def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
         """For administrators; fences nobody. Of what was never initialized: the defaults."""
 
+    def kept_keys(self) -> list[SharePartitionKey]:
+        """All keys whose state is in memory here: what can be told of it costs no question."""
+
+    def kept(self, key: SharePartitionKey) -> ShareSummary | None:
+        """What is in memory of the key, as it was decided last."""
+
 
 class AskingPersister(ABC):
     """The five calls as one question: whoever answers a command does it with the command's own kind of answer."""
@@ -94,6 +101,12 @@ class AskingPersister(ABC):
     def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
         return self._ask(ask)
 
+    def kept_keys(self) -> list[SharePartitionKey]:
+        return []
+
+    def kept(self, key: SharePartitionKey) -> ShareSummary | None:
+        return None
+
     @abstractmethod
     def _ask(self, command: KeyedCommand) -> asyncio.Future[Any]:
         """``Any`` is the command's own kind of answer, or a refusal."""
@@ -107,6 +120,12 @@ class InProcessPersister(AskingPersister):
 
     def prepare(self) -> None:
         self._coordinator.prepare()
+
+    def kept_keys(self) -> list[SharePartitionKey]:
+        return self._coordinator.kept_keys()
+
+    def kept(self, key: SharePartitionKey) -> ShareSummary | None:
+        return self._coordinator.summary(key)
 
     def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
         answer = self._coordinator.ask(command)
@@ -150,6 +169,12 @@ class NoOpPersister:
 
     def read_summary(self, ask: SummarizeState) -> asyncio.Future[ShareSummary | Refused]:
         return _now(ShareSummary(start_offset=0))
+
+    def kept_keys(self) -> list[SharePartitionKey]:
+        return []
+
+    def kept(self, key: SharePartitionKey) -> ShareSummary | None:
+        return None
 
 
 def _now(answer: A) -> asyncio.Future[A | Refused]:

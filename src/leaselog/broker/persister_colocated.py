@@ -24,7 +24,7 @@ from leaselog.broker.persister_control_records import Place, decode_control_fact
 from leaselog.broker.share_coordinator_ledger import Entry, LoadStep
 from leaselog.broker.share_coordinator_owner import ShareStateOwner
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer
+from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer, ShareSummary
 from leaselog.coordination.share_state_facts import ShareDropped, ShareFact, SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits
 from leaselog.model import ErrorCode, Refused, TopicPartition
@@ -131,6 +131,14 @@ class ColocatedPersister(AskingPersister):
             return True
         log.warning("share state keeps the log from being cut", partition=partition.name, before=before)
         return False
+
+    def kept_keys(self) -> list[SharePartitionKey]:
+        return [key for owner, _ in self._owners.values() for key in owner.kept_keys()]
+
+    def kept(self, key: SharePartitionKey) -> ShareSummary | None:
+        topic = self._broker.cluster.topic_name_of(key.topic_id)
+        known = None if topic is None else self._owners.get(TopicPartition(topic, key.partition))
+        return None if known is None else known[0].summary(key)
 
     def _ask(self, command: KeyedCommand) -> asyncio.Future[ShareStateAnswer]:
         owner = self._owner(command.key)

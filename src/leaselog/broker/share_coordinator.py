@@ -18,7 +18,12 @@ from leaselog.broker.share_lost_tails import cut_to_logs
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_names import SHARE_STATE_TOPIC
 from leaselog.coordination.cluster_shard import Topic
-from leaselog.coordination.share_state_commands import DropTopicState, KeyedCommand, ShareStateAnswer
+from leaselog.coordination.share_state_commands import (
+    DropTopicState,
+    KeyedCommand,
+    ShareStateAnswer,
+    ShareSummary,
+)
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits
 from leaselog.log import Durability
@@ -132,6 +137,15 @@ class ShareCoordinator:
     def state_epochs(self) -> Iterator[tuple[SharePartitionKey, int]]:
         """Of every key whose state is kept here."""
         return (found for owner in self._owners.made() for found in owner.state_epochs())
+
+    def kept_keys(self) -> list[SharePartitionKey]:
+        """Of all state that is kept here."""
+        return [key for owner in self._owners.made() for key in owner.kept_keys()]
+
+    def summary(self, key: SharePartitionKey) -> ShareSummary | None:
+        """As it was decided last, safe or not; None if nothing is kept."""
+        owner = self._owner_of(key)
+        return None if owner is None else owner.summary(key)
 
     def key_count(self) -> int:
         """Share partitions whose state is kept here."""

@@ -25,7 +25,12 @@ from leaselog.broker.coordinator_owner import CoordinatorOwner
 from leaselog.broker.partition import Partition
 from leaselog.broker.share_coordinator_ledger import Entry, LoadStep, ShareLedger
 from leaselog.broker.structured_log import StructuredLog
-from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareStateCommand, Written
+from leaselog.coordination.share_state_commands import (
+    ShareStateAnswer,
+    ShareStateCommand,
+    ShareSummary,
+    Written,
+)
 from leaselog.coordination.share_state_facts import SharePartitionKey, ShareSnapshot
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
 from leaselog.log import Appended, AppendRefused, Durability, Origin
@@ -180,6 +185,13 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
         """Of every key there is."""
         return iter(()) if self._shard is None else self._shard.state_epochs()
 
+    def kept_keys(self) -> list[SharePartitionKey]:
+        return [] if self._shard is None else self._shard.kept_keys()
+
+    def summary(self, key: SharePartitionKey) -> ShareSummary | None:
+        """As it was decided last, safe or not; None if nothing is kept."""
+        return None if self._shard is None else self._shard.summary(key)
+
     def key_count(self) -> int:
         return 0 if self._shard is None else len(self._shard)
 
@@ -214,8 +226,9 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
         end = partition_log.end_offset
         needed = end, self._shard.needed_from(end)
         if partition_log.config.durability is Durability.OS and needed[1] > partition_log.start_offset:
-            with suppress(OSError):  # the log says so itself when it is next written to
+            with suppress(OSError):
                 partition_log.flush()
+            self.partition.tell_failure()
         # what a snapshot takes the place of is needed until that snapshot is safe, so wait for all that was looked at
         if end > partition_log.durable_end and self._needed is not None:
             needed = self._needed
@@ -226,6 +239,7 @@ class ShareStateOwner(CoordinatorOwner[ShareStateShard, LoadStep]):
         if before <= partition_log.start_offset:
             return False
         outcome = partition_log.delete_records(before)
+        self.partition.tell_failure()  # or nobody would open it anew: it may have failed behind the cut
         if isinstance(outcome, Refused):
             log.error("share state cannot be pruned", partition=self.partition.name, why=outcome.message)
             return False

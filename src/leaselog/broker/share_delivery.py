@@ -24,7 +24,8 @@ from leaselog.broker.config import GroupConfig
 from leaselog.broker.config.pauses import BREAKER, pause
 from leaselog.broker.structured_log import StructuredLog
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
-from leaselog.model import GroupId
+from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import GroupId, TopicPartition
 from leaselog.share import Breaker, BreakerRule, FinishedCounts
 
 if TYPE_CHECKING:
@@ -34,6 +35,10 @@ __all__ = ["ShareDelivery"]
 
 #: breakers that may be idle, looked at when a new one comes
 LOOKED_AT = 2
+
+#: share partitions whose given-up records are counted apart
+MOST_GIVEN_UP = 10_000
+WARNING_PAUSE_MS = 60_000
 
 log = StructuredLog("share")
 
@@ -46,6 +51,12 @@ class ShareDelivery:
         self._tripped: set[GroupId] = set()
         #: how often the breaker paused each group, since the broker began
         self.trips = Counter[GroupId]()
+        #: records that each group gave up, since the broker began
+        self.given_up = Counter[GroupId]()
+        #: the same of share partitions, who gave up last the last
+        self._given_up_at: dict[SharePartitionKey, int] = {}
+        #: by group: until when nothing more is said of it
+        self._quiet_until_ms: dict[GroupId, float] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def is_paused(self, group_id: GroupId, config: GroupConfig) -> bool:
@@ -70,6 +81,31 @@ class ShareDelivery:
             self._breakers.pop(group_id, None)  # what was before a pause says nothing of what comes after it
             _tell(group_id, before, now, self._broker.now_ms())
         self._broker.shares.wake(group_id)
+
+    # -- what is given up -----------------------------------------------------------------------------------
+
+    def gave_up(self, key: SharePartitionKey, place: TopicPartition, count: int) -> None:
+        """So many more records have had all their deliveries, and the group keeps no dead letters: nobody gets them
+        again. Said once a minute for a group."""
+        self.given_up[key.group_id] += count
+        self._given_up_at[key] = self._given_up_at.pop(key, 0) + count
+        if len(self._given_up_at) > MOST_GIVEN_UP:
+            del self._given_up_at[next(iter(self._given_up_at))]
+        now_ms = self._broker.monotonic_ms()
+        if now_ms < self._quiet_until_ms.get(key.group_id, now_ms):
+            return
+        self._quiet_until_ms[key.group_id] = now_ms + WARNING_PAUSE_MS
+        log.warning(
+            "records are given up: they had all their deliveries, and the group has no dead-letter topic",
+            group=key.group_id,
+            partition=place,
+            records_so_far=self.given_up[key.group_id],
+            to_keep_them="set errors.deadletterqueue.topic.name of the group",
+        )
+
+    def given_up_at(self, key: SharePartitionKey) -> int:
+        """Records of the share partition that were given up since the broker began."""
+        return self._given_up_at.get(key, 0)
 
     # -- the breaker ----------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from leaselog.broker.api import Client
 from leaselog.broker.held_bytes import PETTY_BYTES
 from leaselog.broker.share_fetch_errors import as_fetch_error
-from leaselog.broker.share_local_group import LocalGroup, Waking
+from leaselog.broker.share_local_group import Waking
 from leaselog.broker.share_partition_owner import Helping, SharePartitionOwner
 from leaselog.broker.share_seats import SessionSeats, UnfinishedError
 from leaselog.model import ErrorCode, Refused
@@ -64,7 +64,6 @@ class ShareFetching:
     def __init__(
         self,
         broker: Broker,
-        group: LocalGroup,
         seats: SessionSeats,
         request: ShareFetchRequest,
         allowed_bytes: int,
@@ -82,7 +81,7 @@ class ShareFetching:
         self.waking: Waking | None = None
         self._broker = broker
         self._client = client
-        self._group = group
+        self._group = seats.group
         self._session = seats.session
         self._request = request
         self._allowed_bytes = allowed_bytes
@@ -115,11 +114,12 @@ class ShareFetching:
         is_late = now_ms >= self._deadline_ms or broker.is_stopping
         try:
             self.seats.catch_up()
-            is_ready = self.seats.first() is not None
-            if not is_late and not is_ready and now_ms >= self._patience_end_ms:
+            first = self.seats.first()
+            if first is not None:
+                if is_late or self._is_enough():
+                    self._take(first)
+            elif not is_late and now_ms >= self._patience_end_ms:
                 is_late = self.seats.owes_something()
-            if is_ready and (is_late or self._is_enough()):
-                self._take()
             self._is_behind = False
         except UnfinishedError:
             self._is_behind = (
@@ -135,7 +135,8 @@ class ShareFetching:
 
     def _end(self, *, is_late: bool) -> None:
         self.is_done = True
-        self.errors.update(self.seats.refused)
+        if self.seats.refused:
+            self.errors.update(self.seats.refused)
         self._session.fetched(has_records=bool(self.given))
         elapsed_s = (self._broker.monotonic_ms() - self._started_ms) / 1000
         self._broker.share_metrics.fetched(
@@ -203,20 +204,15 @@ class ShareFetching:
         return found_bytes >= min_bytes
 
     def _max_bytes(self) -> int:
-        room_bytes = max(self._broker.room_for_answers_bytes(self._client), PETTY_BYTES)
-        return min(self._allowed_bytes, self._broker.config.fetch_max_bytes, room_bytes)
+        wanted_bytes = min(self._allowed_bytes, self._broker.config.fetch_max_bytes)
+        return min(wanted_bytes, max(self._broker.room_for_answers_bytes(self._client), PETTY_BYTES))
 
-    def _take(self) -> None:
-        """Acquires, for a session that is alive."""
+    def _take(self, owner: SharePartitionOwner) -> None:
+        """Acquires from it, as it is the first, then from the others, for a session that is alive."""
         request, seats = self._request, self.seats
         left_records, left_bytes = request.max_records, self._max_bytes()
         for asked in range(min(seats.line_length, MOST_GIVING), 0, -1):
             is_first = not self.given
-            if left_records <= 0 or (left_bytes <= 0 and not is_first):
-                return
-            owner = seats.first()
-            if owner is None or not self._is_session_alive():
-                return
             outcome = owner.acquire(
                 self._session.key.member,
                 max_records=left_records,
@@ -236,3 +232,9 @@ class ShareFetching:
                 left_records -= outcome.record_count
                 left_bytes -= size_bytes
                 self.bytes_given += size_bytes
+            if left_records <= 0 or (left_bytes <= 0 and self.given):
+                return
+            following = seats.first()
+            if following is None or not self._is_session_alive():
+                return
+            owner = following

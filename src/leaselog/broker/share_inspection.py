@@ -27,7 +27,7 @@ from leaselog.wire.record_batch import HEADER_BYTES, TimestampType, read_header
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
 
-__all__ = ["Standing", "standing", "stored_machine"]
+__all__ = ["Standing", "standing", "stored_machine", "written_ms"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ async def standing(broker: Broker, key: SharePartitionKey, partition: Partition)
     if isinstance(found, Refused):
         return found
     inspection, log = inspect(found), partition.log
-    written_ms = _written_ms(log, inspection.first_unfinished)
-    age_ms = None if written_ms is None else max(0, broker.now_ms() - written_ms)
+    at_ms = written_ms(log, inspection.first_unfinished)
+    age_ms = None if at_ms is None else max(0, broker.now_ms() - at_ms)
     return Standing(inspection, log.high_watermark, age_ms)
 
 
@@ -83,7 +83,7 @@ def _machine(
         return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
 
 
-def _written_ms(log: PartitionLog, offset: int) -> int | None:
+def written_ms(log: PartitionLog, offset: int) -> int | None:
     """When the batch around ``offset`` was written, as far as it says."""
     if not log.start_offset <= offset < log.high_watermark:
         return None
@@ -96,5 +96,5 @@ def _written_ms(log: PartitionLog, offset: int) -> int | None:
         return None
     # compaction may have put a time to come in the place of the first record's
     is_first_told = header.timestamp_type is TimestampType.CREATE_TIME and not header.has_delete_horizon
-    written_ms = header.base_timestamp if is_first_told else header.max_timestamp
-    return written_ms if written_ms >= 0 else None
+    at_ms = header.base_timestamp if is_first_told else header.max_timestamp
+    return at_ms if at_ms >= 0 else None

@@ -1,10 +1,10 @@
 """What is told of share groups, under KIP-932's names in Prometheus' words; the lag is KIP-1226's.
 
 Machines count for themselves; the collector reads them when somebody asks. What is told per share partition is told of
-those that have an owner here.
+those that have an owner here; how far a group is behind, of all whose state is kept.
 
-Bounds: `MOST_PARTITIONS` are told of by partition, those that have been here longest, and `MOST_GROUPS` by group where
-that takes many lines; of how many share partitions nothing is told is told. Totals are of all.
+Bounds: `MOST_PARTITIONS` are told of by partition, those with an owner before the others, and `MOST_GROUPS` by group
+where that takes many lines; of how many share partitions nothing is told is told. Totals are of all.
 
 Which of Kafka's names is which of these is said in docs/reference/metrics.md.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -23,9 +23,12 @@ from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
 from leaselog.broker.metrics_steps import LongFamily, SteppingCollector, batched
+from leaselog.broker.partition import Partition
 from leaselog.broker.plain_histogram import PlainHistogram
+from leaselog.broker.share_backlog import Backlog, Unattended, backlog, unattended
 from leaselog.broker.share_metrics import GroupFetches, ShareMetrics
 from leaselog.broker.share_partition_owner import SharePartitionOwner
+from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId
 from leaselog.share import AcknowledgeType, Counters, RecordState, SharePartition
 
@@ -87,7 +90,11 @@ class ShareCollector(SteppingCollector):
             ("redelivered_records", "Deliveries that were not the record's first", sums.redelivered),
             ("released_records", "Records given back because a session ended", sums.released_by_session),
             ("lock_timeouts", "Records whose lease ran out", sums.lock_timeouts),
-            ("delayed_records", "Of those and the released ones, such as had to wait", sums.delayed),
+            (
+                "delayed_records",
+                "Deliveries that failed and whose record waits before the next",
+                sums.delayed,
+            ),
             ("given_back_records", "Releases that cost no delivery", sums.given_back),
             ("refused_acknowledgements", "Acknowledgements refused", sums.refused_acknowledgements),
             ("failed_writes", "Writes of share state that failed", sums.failed_writes),
@@ -162,32 +169,59 @@ class ShareCollector(SteppingCollector):
         )
         for group_id, count in sorted(delivery.trips.items()):
             trips.add_metric([group_id], count)
-        yield from (paused, trips)
+        given_up = CounterMetricFamily(
+            "leaselog_share_given_up_records",
+            "Records that had all their deliveries in a group without a dead-letter topic: nobody gets them again",
+            labels=["group"],
+        )
+        for group_id, count in sorted(delivery.given_up.items()):
+            given_up.add_metric([group_id], count)
+        yield from (paused, trips, given_up)
 
-    def _per_partition(self, owners: list[SharePartitionOwner]) -> Iterable[Metric]:
+    def _per_partition(self, owners: list[SharePartitionOwner]) -> Iterable[Metric | None]:
         told = owners[:MOST_PARTITIONS]
+        others: list[Unattended] = []
+        other_count = 0
+        for some in unattended(self._broker):
+            other_count += len(some)
+            others += some[: MOST_PARTITIONS - len(told) - len(others)]
+            yield None
         yield GaugeMetricFamily(
             "leaselog_share_partitions_untold",
             "Share partitions of which nothing is told by partition, as there are too many",
-            len(owners) - len(told),
+            len(owners) - len(told) + other_count - len(others),
         )
+        for name, text, of in BACKLOG:
+            yield LongFamily(name, text, "gauge", partial(self._backlogs, name, of, told, others))
         for name, text, kind, value in PER_PARTITION:
             full_name = f"leaselog_share_partition_{name}"
             sample_name = f"{full_name}_total" if kind == "counter" else full_name
             yield LongFamily(full_name, text, kind, partial(_of_partitions, sample_name, told, value))
 
+    def _backlogs(
+        self,
+        name: str,
+        of: Callable[[Backlog, int], float | None],
+        owners: list[SharePartitionOwner],
+        others: list[Unattended],
+    ) -> Iterator[Sample]:
+        for share_partition in chain[SharePartitionOwner | Unattended](owners, others):
+            found = backlog(self._broker, share_partition)
+            value = None if found is None else of(found, self._broker.now_ms())
+            if value is not None:
+                yield Sample(name, _labels(share_partition.key, share_partition.partition), value)
+
+
+def _labels(key: SharePartitionKey, partition: Partition) -> dict[str, str]:
+    return {"group": key.group_id, "topic": partition.name.topic, "partition": str(key.partition)}
+
 
 def _of_partitions(
-    name: str, owners: list[SharePartitionOwner], value: Callable[[SharePartitionOwner, SharePartition], int]
+    name: str, owners: list[SharePartitionOwner], value: Callable[[SharePartition], int]
 ) -> Iterator[Sample]:
     for owner in owners:
         if owner.machine is not None:
-            labels = {
-                "group": owner.key.group_id,
-                "topic": owner.partition.name.topic,
-                "partition": str(owner.key.partition),
-            }
-            yield Sample(name, labels, value(owner, owner.machine))
+            yield Sample(name, _labels(owner.key, owner.partition), value(owner.machine))
 
 
 def _by_group(name: str, counts: Mapping[GroupId, int]) -> Iterator[Sample]:
@@ -195,16 +229,28 @@ def _by_group(name: str, counts: Mapping[GroupId, int]) -> Iterator[Sample]:
         yield Sample(name, {"group": group_id}, count)
 
 
-PER_PARTITION: tuple[tuple[str, str, str, Callable[[SharePartitionOwner, SharePartition], int]], ...] = (
-    ("lock_timeouts", "Records whose lease ran out", "counter", lambda _, m: m.counters.lock_timeouts),
-    ("in_flight_records", "Records of the window", "gauge", lambda _, m: m.end - m.start),
-    ("in_flight_runs", "Runs of records alike in the window", "gauge", lambda _, m: m.run_count),
+PER_PARTITION: tuple[tuple[str, str, str, Callable[[SharePartition], int]], ...] = (
+    ("lock_timeouts", "Records whose lease ran out", "counter", lambda m: m.counters.lock_timeouts),
+    ("in_flight_records", "Records of the window", "gauge", lambda m: m.end - m.start),
+    ("in_flight_runs", "Runs of records alike in the window", "gauge", lambda m: m.run_count),
     (
         "acquired_records_held",
         "Records leased to a member now",
         "gauge",
-        lambda _, m: m.count(RecordState.ACQUIRED),
+        lambda m: m.count(RecordState.ACQUIRED),
     ),
-    ("waiting_records", "Records held back until a time", "gauge", lambda _, m: m.waiting_count),
-    ("lag", "Records nobody has finished yet (KIP-1226)", "gauge", lambda owner, _: owner.lag() or 0),
+    ("waiting_records", "Records held back until a time", "gauge", lambda m: m.waiting_count),
+)
+
+BACKLOG: tuple[tuple[str, str, Callable[[Backlog, int], float | None]], ...] = (
+    (
+        "leaselog_share_partition_lag",
+        "Records nobody has finished yet (KIP-1226), whether or not anybody consumes",
+        lambda found, _: found.lag,
+    ),
+    (
+        "leaselog_share_partition_oldest_age_seconds",
+        "Age of the oldest record nobody has finished, 0 without any, whether or not anybody consumes",
+        Backlog.oldest_age_s,
+    ),
 )

@@ -182,7 +182,7 @@ class SharePartitionOwner:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = 0
         #: of the machine's accepted and failed records, those that were told
-        self._counted = (0, 0)
+        self._counted = (0, 0, 0)
         self._started_ms = broker.monotonic_ms()
         self._is_left = False
 
@@ -410,9 +410,13 @@ class SharePartitionOwner:
             self._set_timer(machine)
         finished = machine.finished_counts
         if finished != self._counted:
-            accepted, failed = finished[0] - self._counted[0], finished[1] - self._counted[1]
+            accepted, failed, given_up = (
+                now - before for now, before in zip(finished, self._counted, strict=True)
+            )
             self._counted = finished
             self._broker.share_delivery.finished(self.key.group_id, accepted, failed)
+            if given_up:
+                self._broker.share_delivery.gave_up(self.key, self.partition.name, given_up)
         return outcome.answer
 
     def _roll(self) -> float:

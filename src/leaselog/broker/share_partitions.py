@@ -7,7 +7,7 @@ sessions (`group.share.max.share.sessions`), and for each group at most one owne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -187,14 +187,20 @@ class SharePartitions:
             if owner is not None:
                 owner.end()
 
-    def partitions_gone(self) -> None:
+    def partitions_gone(self, topic_id: TopicId, indexes: Sequence[int]) -> None:
         """Owners of what does not exist any more end; fetches that wait for them look again, and are told of it.
 
-        Also of partitions whose logs have failed and were opened anew: another owner reads the state again.
+        Also of partitions whose logs have failed and were opened anew: another owner reads the state again. Looks, in
+        each group, at so many places as it has owners or the topic has partitions, whichever is less.
         """
-        for owner in list(self.owners()):
-            if owner.partition.is_gone:
-                owner.end()
+        places = [TopicIdPartition(topic_id, index) for index in indexes]
+        for group in list(self._groups.values()):
+            is_wide = len(places) > len(group.owners)
+            theirs = [at for at in group.owners if at.topic_id == topic_id] if is_wide else places
+            for at in theirs:
+                owner = group.owners.get(at)
+                if owner is not None and owner.partition.is_gone:
+                    owner.end()
 
     def clear(self) -> None:
         """Share groups were switched off, or the broker stops: nothing is left, and nobody is released."""

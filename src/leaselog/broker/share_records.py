@@ -38,12 +38,15 @@ __all__ = ["decode_share_fact", "encode_share_fact"]
 _SNAPSHOT_KEY, _UPDATE_KEY = 0, 1
 _VERSION = 0
 _SHORT = Struct(">h")
+_INT = Struct(">i")
 _VERSION_BYTES = _SHORT.pack(_VERSION)
 #: the value of an update of one stretch that does not wait, with a count: version | snapshot and leader epoch, start |
 #: stretches, plus 1 | first and last offset, state, deliveries, no tags | one tag: the count's, its size, the count
 _ONE_STRETCH = Struct(">h iiq B qqbhB BBBi")
 #: keys are written again and again
 _KEYS_REMEMBERED = 8192
+#: and read one after the other, those of one group and topic
+_NAMES_REMEMBERED = 1024
 
 
 def encode_share_fact(fact: ShareFact, now_ms: int) -> Record:
@@ -83,8 +86,15 @@ def _key_bytes(kind: int, key: SharePartitionKey) -> bytes:
 
 
 def _decode_key(data: bytes) -> SharePartitionKey:
-    body = decode(kafka.ShareSnapshotKey, 0, data, _SHORT.size)
-    return SharePartitionKey(GroupId(body.group_id), TopicId(body.topic_id), body.partition)
+    """A group has very many keys with one beginning: the partition's number comes last, in as many bytes."""
+    group_id, topic_id = _decode_names(data[: -_INT.size])
+    return SharePartitionKey(group_id, topic_id, _INT.unpack_from(data, len(data) - _INT.size)[0])
+
+
+@lru_cache(_NAMES_REMEMBERED)
+def _decode_names(beginning: bytes) -> tuple[GroupId, TopicId]:
+    body = decode(kafka.ShareSnapshotKey, 0, beginning + bytes(_INT.size), _SHORT.size)
+    return GroupId(body.group_id), TopicId(body.topic_id)
 
 
 def _prefix(data: bytes) -> int:

@@ -36,15 +36,15 @@ class SessionSeats:
     __slots__ = (
         "_aside",
         "_broker",
-        "_group",
         "_heap",
         "_in_line",
         "_last_ticket",
         "_lenders",
         "_owners",
-        "_refused",
         "_seen",
         "_to_find",
+        "group",
+        "refused",
         "session",
         "waiter",
     )
@@ -54,12 +54,12 @@ class SessionSeats:
         #: its request that waits now
         self.waiter: Waiter | None = None
         self._broker = broker
-        self._group = group
+        self.group = group
         self._owners: dict[SharePartitionOwner, None] = {}
         #: partitions whose owner is to be found, with why the one before has failed
         self._to_find: dict[TopicIdPartition, ErrorCode] = dict.fromkeys(session.partitions, ErrorCode.NONE)
-        #: partitions that have none, as the request under way is told; the next one has them looked for again
-        self._refused: dict[TopicIdPartition, ErrorCode] = {}
+        #: partitions that the request under way gets nothing of, and why; the next one has them looked for again
+        self.refused: dict[TopicIdPartition, ErrorCode] = {}
         #: owners that may have something, as (turn, ticket, owner); the turn may be an earlier one of the owner's
         self._heap: list[tuple[int, int, SharePartitionOwner]] = []
         #: the same, with their tickets: an entry with another one is void
@@ -89,23 +89,23 @@ class SessionSeats:
                 self._to_find[at] = ErrorCode.NONE
         for at in forgotten:
             self._to_find.pop(at, None)
-            self._refused.pop(at, None)
-            owner = self._group.owners.get(at)
+            self.refused.pop(at, None)
+            owner = self.group.owners.get(at)
             if owner is not None and owner in self._owners:
                 self._leave(owner)
 
     def _knows(self, at: TopicIdPartition) -> bool:
-        owner = self._group.owners.get(at)
-        return at in self._refused or (owner is not None and owner in self._owners)
+        owner = self.group.owners.get(at)
+        return at in self.refused or (owner is not None and owner in self._owners)
 
     def end(self) -> list[SharePartitionOwner]:
         """The session is over. The owners of which the member may hold something."""
-        others = map(self._group.owners.get, (*self._to_find, *self._refused))
+        others = map(self.group.owners.get, (*self._to_find, *self.refused))
         lenders = [*self._lenders, *(owner for owner in others if owner is not None)]
         for owner in list(self._owners):
             self._leave(owner)
         self._to_find.clear()
-        self._refused.clear()
+        self.refused.clear()
         return lenders
 
     def owner_ended(self, owner: SharePartitionOwner) -> None:
@@ -127,23 +127,23 @@ class SessionSeats:
 
     def begin(self) -> None:
         """A request of the session begins: what has failed may be there by now."""
-        if self._refused:
-            self._to_find.update(dict.fromkeys(self._refused, ErrorCode.NONE))
-            self._refused.clear()
+        if self.refused:
+            self._to_find.update(dict.fromkeys(self.refused, ErrorCode.NONE))
+            self.refused.clear()
         if self._to_find:
             self._to_find = dict.fromkeys(self._to_find, ErrorCode.NONE)
 
     @property
     def has_news(self) -> bool:
-        return bool(self._to_find) or self._seen != self._group.news_count
+        return bool(self._to_find) or self._seen != self.group.news_count
 
     def catch_up(self) -> None:
         """Learns what has happened since the last look. Raises ``UnfinishedError``: go on in the next turn."""
         if self._to_find:
             self._find_owners()
-        if self._seen != self._group.news_count:
-            seen, self._seen = self._seen, self._group.news_count
-            for owner in self._group.news_since(seen, self._owners):
+        if self._seen != self.group.news_count:
+            seen, self._seen = self._seen, self.group.news_count
+            for owner in self.group.news_since(seen, self._owners):
                 self._stand_in_line(owner)
 
     def _find_owners(self) -> None:
@@ -152,7 +152,7 @@ class SessionSeats:
             del self._to_find[at]
             found = _failure(failure) or self._find(at)
             if isinstance(found, ErrorCode):
-                self._refused[at] = found
+                self.refused[at] = found
             else:
                 self._sit_down(found)
             if not self._to_find:
@@ -226,11 +226,6 @@ class SessionSeats:
         self._aside.clear()
 
     # -- what came of it ------------------------------------------------------------------------------------
-
-    @property
-    def refused(self) -> dict[TopicIdPartition, ErrorCode]:
-        """Partitions that the request gets nothing of, and why."""
-        return self._refused
 
     def has_lent(self, owner: SharePartitionOwner) -> None:
         """The member has got records of it."""

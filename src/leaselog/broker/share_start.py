@@ -11,7 +11,7 @@ import re
 from leaselog.log import PartitionLog, finish
 from leaselog.model import ErrorCode, Refused
 
-__all__ = ["duration_ms", "reset_offset"]
+__all__ = ["EARLIEST", "LATEST", "duration_ms", "reset_offset"]
 
 LATEST = "latest"
 EARLIEST = "earliest"

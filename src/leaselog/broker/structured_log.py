@@ -9,6 +9,7 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 __all__ = ["StructuredLog", "configure_logging"]
 
@@ -53,7 +54,7 @@ class _TextFormatter(logging.Formatter):
 class _JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         line: dict[str, object] = {
-            "time": self.formatTime(record),
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
             "event": record.getMessage(),

@@ -26,7 +26,7 @@ from typing import Any, TypeVar
 from leaselog.broker.plain_histogram import PlainHistogram
 from leaselog.broker.structured_log import StructuredLog
 
-__all__ = ["BUDGET_S", "WARN_S", "Measured", "Turns"]
+__all__ = ["BUDGET_S", "WARN_S", "Measured", "Turns", "Walk"]
 
 T = TypeVar("T")
 
@@ -87,7 +87,7 @@ class Turns:
         await turn
         self.spent_s = self.clock() + BUDGET_S
 
-    def start(self, steps: Generator[object, None, T]) -> T | Coroutine[Any, Any, T]:
+    def start(self, steps: Generator[object, None, T]) -> T | Walk[T]:
         """Takes steps until the turn is spent: what the generator returns, or who takes the rest of them."""
         while True:
             try:
@@ -98,16 +98,9 @@ class Turns:
             if self.is_spent():
                 return self.walk(steps)
 
-    async def walk(self, steps: Generator[object, None, T]) -> T:
+    def walk(self, steps: Generator[object, None, T]) -> Walk[T]:
         """Takes all the steps, as many in a turn as fit; what the generator returns."""
-        while True:
-            try:
-                next(steps)
-            except StopIteration as end:
-                told: T = end.value
-                return told
-            if self.is_spent():
-                await self.step_back()
+        return Walk(self, steps)
 
     async def each(self, items: Iterable[T]) -> AsyncIterator[T]:
         """The items one after the other; between two of them others have their turn, if this one's is spent."""
@@ -197,6 +190,42 @@ class Turns:
 def _settle(turn: asyncio.Future[None]) -> None:
     if not turn.done():  # it may have been cancelled
         turn.set_result(None)
+
+
+class Walk(Coroutine[Any, Any, T]):
+    """Steps that are still to be taken.
+
+    A generator inside: whoever is to await it may be cancelled, or die, before the first step. A coroutine would
+    complain of never having been awaited then.
+    """
+
+    __slots__ = ("_going",)
+
+    def __init__(self, turns: Turns, steps: Generator[object, None, T]) -> None:
+        self._going = _walk(turns, steps)
+
+    def send(self, value: Any) -> Any:
+        return self._going.send(value)
+
+    def throw(self, *thrown: Any) -> Any:
+        return self._going.throw(*thrown)
+
+    def close(self) -> None:
+        self._going.close()
+
+    def __await__(self) -> Generator[Any, Any, T]:
+        return self._going
+
+
+def _walk(turns: Turns, steps: Generator[object, None, T]) -> Generator[Any, Any, T]:
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            told: T = end.value
+            return told
+        if turns.is_spent():
+            yield from turns.step_back().__await__()
 
 
 class Measured(Coroutine[Any, Any, T]):

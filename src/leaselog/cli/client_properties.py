@@ -8,17 +8,13 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from leaselog.cli.arguments import CommandFailed, UsageError, key_values, properties_file
-from leaselog.client import (
-    EARLIEST,
-    LATEST,
-    BatchLimits,
-    ClientError,
-    Cluster,
-    FetchLimits,
-    GroupReading,
-    GroupSettings,
-    ProducerSettings,
-)
+from leaselog.client import EARLIEST, LATEST, ClientError
+from leaselog.client.accumulator import BatchLimits
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import FetchLimits
+from leaselog.client.group_consumer import GroupReading
+from leaselog.client.membership import GroupSettings
+from leaselog.client.producer import ProducerSettings
 from leaselog.wire.compression import Codec
 from leaselog.wire.errors import DecodeError
 
@@ -28,6 +24,8 @@ _ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 _ISOLATION = {"read_uncommitted": 0, "read_committed": 1}
 _TRUTH = {"true": True, "false": False}
 _RESETS = {"earliest": EARLIEST, "latest": LATEST, "none": None}
+#: who fails within this time says so in one line; who goes on trying is explained what he waits for
+_PATIENCE_MS = 1_000
 #: what every client may say and nothing here depends on
 _HARMLESS = frozenset({
     "bootstrap.servers", "key.serializer", "value.serializer", "key.deserializer", "value.deserializer",
@@ -87,6 +85,7 @@ class ClientProperties:
                 client_id=self.text("client.id", "leaselog"),
                 request_timeout_ms=self.integer("request.timeout.ms", 30_000),
                 api_timeout_ms=self.integer("default.api.timeout.ms", 60_000),
+                patience_ms=_PATIENCE_MS,
             )
         except ValueError as wrong:
             raise UsageError(f"--bootstrap-server {bootstrap_servers}: {wrong}") from None

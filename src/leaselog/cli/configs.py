@@ -18,7 +18,7 @@ from leaselog.admin import (
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, properties_file
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import is_terminal, print_json, print_table
-from leaselog.client import Cluster
+from leaselog.client.cluster import Cluster
 
 __all__ = ["add_arguments", "parse_added", "run"]
 

@@ -27,7 +27,9 @@ from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.partition_reader import PartitionReader
 from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, as_json, as_line, shown
-from leaselog.client import Cluster, Fetched, GroupConsumer
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import Fetched
+from leaselog.client.group_consumer import GroupConsumer
 from leaselog.model import TopicPartition
 from leaselog.wire.record_batch import BatchHeader
 from leaselog.wire.records import Record

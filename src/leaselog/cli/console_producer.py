@@ -22,7 +22,8 @@ from leaselog.cli.arguments import (
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.line_reader import LineFormat, read_line
 from leaselog.cli.output import Progress
-from leaselog.client import BatchProducer, Cluster, Delivered
+from leaselog.client.cluster import Cluster
+from leaselog.client.producer import BatchProducer, Delivered
 
 __all__ = ["add_arguments", "run"]
 

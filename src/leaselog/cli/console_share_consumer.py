@@ -27,14 +27,8 @@ from leaselog.cli.arguments import (
 from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, Shown, as_json, as_line
 from leaselog.cli.text_deserializers import ToText, as_it_is, to_text
-from leaselog.client import (
-    AcknowledgeType,
-    AsyncShareConsumer,
-    ClientError,
-    Cluster,
-    ConfigError,
-    ShareRecord,
-)
+from leaselog.client import AcknowledgeType, AsyncShareConsumer, ClientError, ConfigError, ShareRecord
+from leaselog.client.cluster import Cluster
 
 __all__ = ["Printer", "Printing", "ShareReading", "add_arguments", "printer", "run", "share_consumer"]
 

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from leaselog.admin import describe_topics
 from leaselog.admin.configs import Resource, ResourceType, describe_configs
-from leaselog.client import EARLIEST, LATEST, Cluster, list_offsets
+from leaselog.client import EARLIEST, LATEST
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 
 __all__ = ["DeadLetterTopic", "dead_letter_topics"]

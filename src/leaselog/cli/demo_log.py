@@ -11,16 +11,10 @@ from leaselog.admin import NewTopic, create_topics, settle
 from leaselog.cli.arguments import CommandFailed
 from leaselog.cli.demo_broker import DemoBroker
 from leaselog.cli.output import Progress, print_table
-from leaselog.client import (
-    EARLIEST,
-    BatchProducer,
-    ClientError,
-    Cluster,
-    Delivered,
-    Fetcher,
-    ProducerSettings,
-    list_offsets,
-)
+from leaselog.client import EARLIEST, ClientError
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import Fetcher, list_offsets
+from leaselog.client.producer import BatchProducer, Delivered, ProducerSettings
 from leaselog.model import TopicPartition
 from leaselog.wire.compression import Codec
 

@@ -15,15 +15,9 @@ from leaselog.admin import AsyncAdmin, NewTopic, Resource, ResourceType
 from leaselog.cli.arguments import CommandFailed
 from leaselog.cli.demo_broker import DemoBroker
 from leaselog.cli.output import Progress, print_table
-from leaselog.client import (
-    AcknowledgeType,
-    AsyncShareConsumer,
-    BatchProducer,
-    BrokerError,
-    Cluster,
-    ProducerSettings,
-    ShareRecord,
-)
+from leaselog.client import AcknowledgeType, AsyncShareConsumer, BrokerError, ShareRecord
+from leaselog.client.cluster import Cluster
+from leaselog.client.producer import BatchProducer, ProducerSettings
 from leaselog.model import TopicPartition
 
 __all__ = ["QueueOutcome", "exercise_queue", "print_queue", "queue_as_json"]

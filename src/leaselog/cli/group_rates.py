@@ -15,7 +15,7 @@ __all__ = ["COLUMNS", "RIGHT", "GroupSample", "Movement", "cells", "movement", "
 
 COLUMNS = (
     "GROUP", "STATE", "MEMBERS", "PARTITIONS", "LAG", "IN/S", "DONE/S",
-    "IN-FLIGHT", "AVAILABLE", "WINDOW", "REDELIVERED", "OLDEST",
+    "IN-FLIGHT", "AVAILABLE", "WINDOW", "REDELIVERED", "OLDEST", "GIVEN-UP",
 )  # fmt: skip
 RIGHT = COLUMNS[2:]
 _UNKNOWN = "-"
@@ -39,6 +39,8 @@ class GroupSample:
     #: unfinished records that were delivered before
     redelivered: int | None = None
     oldest_age_ms: int | None = None
+    #: since the broker began: their deliveries ran out, and they became no dead letters
+    given_up: int | None = None
     pause: SharePause | None = None
 
 
@@ -72,6 +74,7 @@ def sample(
         window_use=max((w.window_used / w.window_limit for w in seen if w.window_limit), default=0.0),
         redelivered=sum(n for w in seen for count, n in w.delivery_counts.items() if count > 1),
         oldest_age_ms=max((w.oldest_age_ms for w in seen if w.oldest_age_ms is not None), default=None),
+        given_up=sum(w.given_up for w in seen),
         pause=pause,
     )
 
@@ -110,6 +113,7 @@ def cells(moved: Movement) -> Sequence[str]:
         _UNKNOWN if now.window_use is None else f"{now.window_use:.0%}",
         _count(now.redelivered),
         _UNKNOWN if now.oldest_age_ms is None else _age(now.oldest_age_ms / 1000),
+        _count(now.given_up),
     )
 
 
@@ -144,5 +148,6 @@ def movement_json(moved: Movement) -> dict[str, Any]:
         "windowUse": now.window_use,
         "redelivered": now.redelivered,
         "oldestAgeMs": now.oldest_age_ms,
+        "givenUp": now.given_up,
         "paused": pause_json(now.pause),
     }

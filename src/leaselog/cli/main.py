@@ -17,6 +17,7 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 #: each command's module, with ``add_arguments(parser)`` and ``run(args) -> exit code``, and what it is for
 COMMANDS = {
     "serve": ("serve", "run a broker"),
+    "worker": ("worker", "call a function for each record of a queue, with retries and dead letters"),
     "pipeline": ("pipeline", "orders through a share group and Spark into Parquet, each exactly once"),
     "audit": ("audit", "prove what became of every record of a topic, on Spark"),
     "demo": ("demo", "start a broker, produce, kill it, consume, and show that nothing is missing"),

@@ -6,7 +6,9 @@ import asyncio
 import threading
 from types import TracebackType
 
-from leaselog.client import BatchProducer, ClientError, Cluster, Delivered, ProducerSettings
+from leaselog.client import ClientError
+from leaselog.client.cluster import Cluster
+from leaselog.client.producer import BatchProducer, Delivered, ProducerSettings
 from leaselog.spark.orders import order
 
 __all__ = ["OrderProducer"]

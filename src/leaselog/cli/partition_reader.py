@@ -7,7 +7,9 @@ import re
 import time
 
 from leaselog.cli.arguments import CommandFailed
-from leaselog.client import EARLIEST, LATEST, Cluster, Fetched, Fetcher, FetchLimits, list_offsets
+from leaselog.client import EARLIEST, LATEST
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import Fetched, Fetcher, FetchLimits, list_offsets
 from leaselog.model import TopicPartition
 
 __all__ = ["PartitionReader"]

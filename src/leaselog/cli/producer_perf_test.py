@@ -19,7 +19,9 @@ from leaselog.cli.arguments import (
     properties_file,
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
-from leaselog.client import BatchProducer, ClientError, Cluster, Delivered
+from leaselog.client import ClientError
+from leaselog.client.cluster import Cluster
+from leaselog.client.producer import BatchProducer, Delivered
 
 __all__ = ["Latencies", "Throttle", "add_arguments", "run"]
 

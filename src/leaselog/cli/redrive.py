@@ -20,7 +20,7 @@ from leaselog.admin import (
 from leaselog.admin.dead_letters.selection import Selection
 from leaselog.cli.arguments import CommandFailed, UsageError, positive
 from leaselog.cli.output import Progress, print_json
-from leaselog.client import Cluster
+from leaselog.client.cluster import Cluster
 
 __all__ = ["GOES_WITH", "add_redrive_arguments", "inspection", "redrive_table", "redriving", "report_text"]
 

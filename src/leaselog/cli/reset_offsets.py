@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 
 from leaselog.admin import list_share_group_offsets, settle
 from leaselog.cli.arguments import CommandFailed, UsageError
-from leaselog.client import LATEST, Cluster, list_offsets
+from leaselog.client import LATEST
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 
 __all__ = ["Reset", "new_offsets", "parse_datetime", "parse_topics"]

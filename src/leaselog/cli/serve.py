@@ -6,13 +6,13 @@ import argparse
 import asyncio
 import gc
 import os
-import resource
 import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leaselog import __version__
+from leaselog.broker.cluster_wishes import EVERY_ADDRESS
 from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.serving import Serving, plan_serving
 from leaselog.broker.structured_log import StructuredLog, configure_logging
@@ -95,14 +95,23 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
+        # A terminal that closes sends it, and so do tools that mean "read your files again".
+        loop.add_signal_handler(signal.SIGHUP, lambda: log.info("a hang-up changes nothing", signal="SIGHUP"))
         started_s = loop.time()
         broker = Broker(serving.config, data_dir=serving.data_dir)
         shown_host, bound_port = await broker.start(*serving.listen)
-        address = f"[{shown_host}]:{bound_port}" if ":" in shown_host else f"{shown_host}:{bound_port}"
+        address, told = _shown(shown_host, bound_port), _shown(broker.cluster.host, broker.cluster.port)
         log.info("started", **_facts(serving, broker, args), seconds=round(loop.time() - started_s, 3))
         if args.ready_file:
             _write_ready_file(Path(args.ready_file), address)
-        print(f"leaselog ready on {address}", flush=True)
+        if is_a_guess(shown_host, serving.config):
+            log.warning(
+                "clients are told to connect to this machine's name, which they may not know",
+                told=told,
+                to_change_it="--set advertised.listeners=PLAINTEXT://HOST:PORT",
+            )
+        more = "" if told == address else f", and tells clients to connect to {told} (advertised.listeners)"
+        print(f"leaselog ready on {address}{more}", flush=True)
         await stop.wait()
         log.info("stopping")
         await broker.stop()
@@ -117,8 +126,18 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
     return 0
 
 
+def is_a_guess(listens_on: str, config: BrokerConfig) -> bool:
+    """Nobody has said what clients are to connect to, and they cannot connect to "every address"."""
+    return listens_on in EVERY_ADDRESS and not config.advertised_listeners
+
+
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[str, object]:
     """What one wants to know of a broker that has just started."""
+    metrics = {} if broker.metrics_address is None else {"metrics": _shown(*broker.metrics_address)}
     return {
         "version": __version__,
         "data_dir": "none, in memory" if serving.data_dir is None else os.path.abspath(serving.data_dir),
@@ -126,6 +145,7 @@ def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[s
         "node": serving.config.node_id,
         "config": args.config or "none",
         "partitions": sum(1 for _ in broker.logs.partitions()),
+        **metrics,
     }
 
 
@@ -145,6 +165,10 @@ def _write_ready_file(path: Path, address: str) -> None:
 
 
 def _raise_file_limit() -> None:
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -17,7 +17,9 @@ from datetime import datetime
 
 from leaselog.cli.arguments import CommandFailed, UsageError, key_values, positive, properties_file
 from leaselog.cli.console_share_consumer import share_consumer
-from leaselog.client import AsyncShareConsumer, ClientError, Cluster, MetricName, ShareRecord
+from leaselog.client import AsyncShareConsumer, ClientError, ShareRecord
+from leaselog.client.cluster import Cluster
+from leaselog.client.share.metrics import MetricName
 
 __all__ = ["Span", "add_arguments", "line", "run", "shown_time", "strftime_of"]
 

@@ -101,6 +101,7 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
         "ARCHIVING",
         "WINDOW",
         "OLDEST",
+        "GIVEN-UP",
         "DELIVERIES",
     ]
     rows = [
@@ -115,11 +116,12 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
             seen.archiving,
             f"{seen.window_used}/{seen.window_limit}",
             _MISSING if seen.oldest_age_ms is None else _seconds(seen.oldest_age_ms),
+            seen.given_up,
             ",".join(f"{count}x:{records}" for count, records in seen.delivery_counts.items()) or _MISSING,
         )
         for where, seen in known
     ]
-    text = _table([*names, 10, 10, 11, 8, 9, 10, 11, 9], [*head, *counts], rows)
+    text = _table([*names, 10, 10, 11, 8, 9, 10, 11, 9, 9], [*head, *counts], rows)
     held = [
         (group_id, *where, holder.member_id, holder.record_count,
          _seconds(holder.first_deadline_ms), _seconds(holder.last_deadline_ms))
@@ -246,6 +248,7 @@ def in_flight_json(seen: SharePartitionDescription) -> dict[str, Any]:
         "waiting": seen.waiting,
         "nextDueMs": seen.next_due_ms,
         "archiving": seen.archiving,
+        "givenUp": seen.given_up,
         "used": seen.window_used,
         "limit": seen.window_limit,
         "oldestAgeMs": seen.oldest_age_ms,

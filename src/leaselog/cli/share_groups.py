@@ -35,7 +35,8 @@ from leaselog.cli.redrive import GOES_WITH as REDRIVE_GOES_WITH
 from leaselog.cli.redrive import add_redrive_arguments, inspection, redriving
 from leaselog.cli.reset_offsets import Reset, new_offsets, parse_datetime, parse_topics
 from leaselog.cli.share_pauses import Pauses, change_pauses, pause_line, pauses_where_told, with_pause
-from leaselog.client import EARLIEST, LATEST, BrokerError, Cluster, UnsupportedVersion
+from leaselog.client import EARLIEST, LATEST, BrokerError, UnsupportedVersion
+from leaselog.client.cluster import Cluster
 from leaselog.model import ErrorCode, TopicPartition
 
 __all__ = ["add_arguments", "run"]

@@ -18,7 +18,8 @@ from leaselog.admin import (
 )
 from leaselog.cli.arguments import CommandFailed
 from leaselog.cli.output import print_json
-from leaselog.client import BrokerError, Cluster
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
 from leaselog.model import ErrorCode
 
 __all__ = ["Pauses", "change_pauses", "pause_json", "pause_line", "pauses_where_told", "with_pause"]

@@ -34,7 +34,9 @@ from leaselog.cli.group_rates import (
 )
 from leaselog.cli.output import check_reader, is_terminal, print_table
 from leaselog.cli.share_pauses import pauses_where_told
-from leaselog.client import LATEST, BrokerError, ClientError, Cluster, UnsupportedVersion, list_offsets
+from leaselog.client import LATEST, BrokerError, ClientError, UnsupportedVersion
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 
 __all__ = ["Sampler", "add_arguments", "run"]

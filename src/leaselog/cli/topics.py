@@ -27,7 +27,9 @@ from leaselog.admin import (
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, key_values, positive
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import is_terminal, print_json, print_table
-from leaselog.client import BrokerError, Cluster, TopicInfo
+from leaselog.client import BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.topology import TopicInfo
 from leaselog.model import ErrorCode
 
 __all__ = ["add_arguments", "run"]

@@ -9,7 +9,7 @@ have been written are still settled under the old producer epoch, and the rest i
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from leaselog.model import TopicPartition
@@ -113,6 +113,20 @@ class Accumulator:
         batch.size_bytes += size_bytes
         self._buffered_bytes += size_bytes
         return batch
+
+    def leave_out(self, batch: Batch, places: Collection[int]) -> tuple[list[Record], list[object]]:
+        """The records at these places of a batch in flight, with their tags: they are no longer in it."""
+        records = [batch.records[at] for at in places]
+        size_bytes = sum(map(record_bytes, records))
+        has_tags = len(batch.tags) == len(batch.records)
+        tags = [batch.tags[at] for at in places] if has_tags else []
+        kept = [at for at in range(len(batch.records)) if at not in places]
+        if has_tags:
+            batch.tags = [batch.tags[at] for at in kept]
+        batch.records = [batch.records[at] for at in kept]
+        batch.size_bytes -= size_bytes
+        self._buffered_bytes -= size_bytes
+        return records, tags
 
     def ready(self, now_ms: int, *, flush: bool) -> Iterator[Batch]:
         """The batch each lane would send next. `take` it to send it; a batch not taken stays where it is."""

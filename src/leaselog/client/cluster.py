@@ -7,19 +7,31 @@ is tried again until the caller's deadline; what cannot pass is raised at once.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
 from typing import TypeVar
 
 from leaselog.client.connection import Connection
-from leaselog.client.errors import BrokerError, ClientError, Unreachable, raise_for
+from leaselog.client.errors import (
+    BrokerError,
+    ClientError,
+    IllegalState,
+    Unreachable,
+    is_retriable,
+    raise_for,
+)
+from leaselog.client.surroundings import monotonic_ms
 from leaselog.client.topology import Node, TopicInfo, Topology, parse_bootstrap, read_topology
+from leaselog.client.trouble import Trouble
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from leaselog.wire.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from leaselog.wire.schema import Message
 
 __all__ = ["DEFAULT_API_TIMEOUT_MS", "REQUEST_TIMEOUT_MS", "Cluster"]
+
+_log = logging.getLogger("leaselog.client")
 
 M = TypeVar("M", bound=Message)
 T = TypeVar("T")
@@ -28,9 +40,14 @@ T = TypeVar("T")
 REQUEST_TIMEOUT_MS = 30_000
 DEFAULT_API_TIMEOUT_MS = 60_000
 CONNECT_TIMEOUT_MS = 10_000
+#: of `wait_until_ready`: a broker that is being started has answered by then
+READY_TIMEOUT_S = 30.0
 #: Java's retry.backoff.ms and retry.backoff.max.ms
 RETRY_BACKOFF_MS = 100
 RETRY_BACKOFF_MAX_MS = 1_000
+
+#: a topic that is just being made, and a coordinator that is just loading, are nobody's trouble yet
+PATIENCE_MS = 1_000
 
 #: FindCoordinator's key types
 GROUP_COORDINATOR = 0
@@ -40,7 +57,9 @@ SHARE_COORDINATOR = 2
 class Cluster:
     """Use as ``async with Cluster("host:9092") as cluster``. Raises ``ValueError`` for a malformed address.
 
-    ``api_timeout_ms`` bounds a call with all its tries, ``request_timeout_ms`` a single one.
+    ``api_timeout_ms`` bounds a call with all its tries, ``request_timeout_ms`` a single one. What is tried again is
+    said in the log, for somebody who wonders why nothing happens; that no connection can be made, after
+    ``patience_ms``, as a command that fails at once has its own words. It belongs to the event loop that first asks it.
     """
 
     def __init__(
@@ -50,6 +69,7 @@ class Cluster:
         client_id: str = "leaselog",
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
         api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
+        patience_ms: int = 0,
     ) -> None:
         self._bootstrap = parse_bootstrap(bootstrap_servers)
         self.client_id = client_id
@@ -60,6 +80,9 @@ class Cluster:
         self._opening = dict[tuple[str, int], asyncio.Lock]()
         self._nodes = dict[int, Node]()
         self._topics = dict[str, TopicInfo]()
+        self._trouble = Trouble()
+        self._patience_ms = patience_ms
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def __aenter__(self) -> Cluster:
         return self
@@ -83,6 +106,7 @@ class Cluster:
 
     async def any_connection(self) -> Connection:
         """A connection to whichever node answers, known nodes before the bootstrap addresses."""
+        self._check_loop()
         for connection in self._connections.values():
             if not connection.is_closed:
                 return connection
@@ -103,6 +127,7 @@ class Cluster:
 
     async def connection(self, node: Node | int) -> Connection:
         """A connection to this node, made now if there is none."""
+        self._check_loop()
         if isinstance(node, int):
             if node not in self._nodes:
                 await self.fetch_topology(())
@@ -117,16 +142,58 @@ class Cluster:
             if known is not None and not known.is_closed:
                 return known
             self._connections.pop(address, None)
-            made = await Connection.open(
-                *address, client_id=self.client_id, timeout_ms=self._connect_timeout_ms
-            )
+            made = await self._open(address)
             self._connections[address] = made
             return made
 
+    async def _open(self, address: tuple[str, int]) -> Connection:
+        host, port = address
+        try:
+            made = await Connection.open(
+                host, port, client_id=self.client_id, timeout_ms=self._connect_timeout_ms
+            )
+        except Unreachable as failed:
+            words = f"{failed}. {self._advice(address, failed)}"
+            self._complain(f"{host}:{port}", words, patience_ms=self._patience_ms)
+            raise
+        made.on_silence = lambda late: self._complain(f"{host}:{port}", late)
+        self._is_well(f"{host}:{port}", f"{host}:{port} answers again")
+        return made
+
+    def _check_loop(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = loop
+        elif self._loop is not loop:
+            raise IllegalState(
+                "This client began in another event loop, and asyncio.run makes a new one each time:"
+                " make a client in each, or call asyncio.run once."
+            )
+
     async def open_connection(self, node: Node) -> Connection:
         """A connection of the caller's own, to close when done: what is asked behind a parked request waits with it."""
-        return await Connection.open(
-            node.host, node.port, client_id=self.client_id, timeout_ms=self._connect_timeout_ms
+        self._check_loop()
+        return await self._open((node.host, node.port))
+
+    # what somebody should know who wonders why nothing happens
+
+    def _complain(self, what: str, words: str, *, patience_ms: int = 0) -> None:
+        for_ms = self._trouble.ails(what, monotonic_ms(), patience_ms=patience_ms)
+        if for_ms is not None:
+            since = f" (for {for_ms // 1000} s)" if for_ms >= 1000 else ""
+            _log.warning("%s%s: %s", self.client_id, since, words)
+
+    def _is_well(self, what: str, words: str) -> None:
+        for_ms = self._trouble.is_well(what, monotonic_ms())
+        if for_ms is not None:
+            _log.info("%s: %s, after %.1f s", self.client_id, words, for_ms / 1000)
+
+    def _advice(self, address: tuple[str, int], failed: Unreachable) -> str:
+        if address in self._bootstrap:
+            return failed.advice
+        return (
+            "The cluster itself says that a broker is there: its advertised.listeners have to name what can be reached"
+            " from here."
         )
 
     # asking
@@ -169,30 +236,77 @@ class Cluster:
         self._topics.update(topology.topics)
         for gone in topology.errors:
             self._topics.pop(gone, None)
+        for name in topics or ():
+            self._look_at(name, topology)
         return topology
+
+    def _look_at(self, name: str, found: Topology) -> None:
+        code = found.errors.get(name)
+        if code is None:
+            self._is_well(f"topic {name}", f"topic '{name}' is there")
+        elif is_retriable(code):
+            words = f"topic '{name}' cannot be used ({code.name}), and is waited for"
+            if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                words = (
+                    f"topic '{name}' does not exist, and is waited for. Are name and cluster the right ones?"
+                )
+            self._complain(f"topic {name}", words, patience_ms=PATIENCE_MS)
 
     async def topology(self, topics: Sequence[str], *, auto_create: bool = False) -> Topology:
         """These topics with a leader for every partition, waited for within the deadline.
 
         Raises ``BrokerError`` for a topic that does not exist and does not come into being.
         """
+        return await self.retrying(lambda: self._led(topics, auto_create))
 
-        async def attempt() -> Topology:
-            found = await self.fetch_topology(topics, auto_create=auto_create)
-            for name in topics:
-                for info in found.topic(name).partitions:
-                    if info.leader not in found.nodes:
-                        raise BrokerError(
-                            ErrorCode.LEADER_NOT_AVAILABLE, f"Partition {name}-{info.partition}"
-                        )
-            return found
+    async def _led(self, topics: Sequence[str], auto_create: bool) -> Topology:
+        found = await self.fetch_topology(topics, auto_create=auto_create)
+        for name in topics:
+            for info in found.topic(name).partitions:
+                if info.leader not in found.nodes:
+                    raise BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, f"Partition {name}-{info.partition}")
+        return found
 
-        return await self.retrying(attempt)
+    async def wait_until_ready(
+        self, timeout_s: float | None, topics: Sequence[str] = (), *, auto_create: bool = False
+    ) -> None:
+        """Returns when a broker answers, and knows a leader for each partition of these topics.
+
+        Raises what was the matter last when the time is up (None: never), and at once what trying again would not mend.
+        """
+        last: ClientError | None = None
+        try:
+            async with asyncio.timeout(timeout_s):
+                while True:
+                    try:
+                        await self._led(topics, auto_create)
+                        return
+                    except ClientError as failed:
+                        if not failed.is_retriable:
+                            raise
+                        last = failed
+                    await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+        except TimeoutError:
+            where = ",".join(f"{host}:{port}" for host, port in self._bootstrap)
+            raise last or Unreachable(f"{where}: no answer in {timeout_s} s") from None
 
     async def coordinator(self, key: str, key_type: int = GROUP_COORDINATOR) -> Node:
         """The node that coordinates this group (or share partition), waited for while the cluster finds one."""
+        what = f"coordinator of '{key}'"
 
         async def attempt() -> Node:
+            try:
+                found = await ask()
+            except BrokerError as failed:
+                if failed.is_retriable:
+                    self._complain(
+                        what, f"no {what} yet, it is waited for: {failed}", patience_ms=PATIENCE_MS
+                    )
+                raise
+            self._is_well(what, f"there is a {what}")
+            return found
+
+        async def ask() -> Node:
             answer = await self.request(
                 FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=[key]),
                 FindCoordinatorResponse,

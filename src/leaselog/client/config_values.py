@@ -9,12 +9,25 @@ from typing import Any, TypeVar
 from leaselog.client.errors import ConfigError
 from leaselog.client.topology import parse_bootstrap
 
-__all__ = ["INT_MAX", "LONG_MAX", "ConfigValues"]
+__all__ = ["INT_MAX", "LONG_MAX", "ConfigValues", "Given"]
 
 T = TypeVar("T")
 
+#: a configuration as applications give it: names and values, or ``bootstrap.servers`` alone
+Given = Mapping[str, object] | str | None
+
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
+#: librdkafka's other names of the same: a configuration made for confluent-kafka is one of ours
+_LIBRDKAFKA = {
+    "metadata.broker.list": "bootstrap.servers",
+    "compression.codec": "compression.type",
+    "queue.buffering.max.ms": "linger.ms",
+    "message.timeout.ms": "delivery.timeout.ms",
+    "message.send.max.retries": "retries",
+    "request.required.acks": "acks",
+    "max.in.flight": "max.in.flight.requests.per.connection",
+}
 #: they configure protocols that `security.protocol` does not allow yet
 _SECURITY_PREFIXES = ("sasl.", "ssl.")
 
@@ -22,12 +35,13 @@ _SECURITY_PREFIXES = ("sasl.", "ssl.")
 class ConfigValues:
     """What was given, by Kafka's names; later mappings win, and None is as not given. All raise ``ConfigError``."""
 
-    def __init__(self, *given: Mapping[str, object] | None) -> None:
+    def __init__(self, *given: Given) -> None:
         self._values = dict[str, object]()
         for some in given:
-            for name, value in (some or {}).items():
+            for name, value in _named(some).items():
                 if value is not None:
-                    self._values[name.replace("_", ".")] = value
+                    dotted = name.replace("_", ".")
+                    self._values[_LIBRDKAFKA.get(dotted, dotted)] = value
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -81,3 +95,13 @@ class ConfigValues:
         if text not in ("true", "false"):
             raise ConfigError(f"{key}={self._values[key]}: expected true or false")
         return text == "true"
+
+
+def _named(given: Given) -> Mapping[str, object]:
+    if given is None:
+        return {}
+    if isinstance(given, str):
+        return {"bootstrap.servers": given}
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"a configuration is a mapping, or the text HOST:PORT, not {given!r}")
+    return given

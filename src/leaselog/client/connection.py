@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
 from leaselog import __version__
 from leaselog.client.errors import ClientError, ConnectionLost, RequestTimedOut, Unreachable
-from leaselog.client.session import Session
+from leaselog.client.session import MAX_RESPONSE_BYTES, Session
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.schema import Message
 
 __all__ = ["MAX_IN_FLIGHT", "Connection"]
 
 M = TypeVar("M", bound=Message)
+
+#: what a TLS server says to whom it does not understand
+_TLS_ALERT = b"\x15\x03"
+_NOT_KAFKA = "Is this a broker's port, and one without TLS and SASL?"
+_TOO_FAR = "Are host and port right (bootstrap.servers), and is there no firewall in between?"
 
 #: requests on one connection without an answer; the next one waits
 MAX_IN_FLIGHT = 100
@@ -39,6 +44,10 @@ class Connection(asyncio.BufferedProtocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._failure: ClientError | None = None
+        #: the first bytes that came before versions were agreed
+        self._first_bytes = b""
+        #: told when an answer does not come in time, in words
+        self.on_silence: Callable[[str], None] = lambda words: None
 
     @classmethod
     async def open(cls, host: str, port: int, *, client_id: str, timeout_ms: int) -> Connection:
@@ -51,18 +60,32 @@ class Connection(asyncio.BufferedProtocol):
                 await loop.create_connection(lambda: protocol, host, port)
                 await protocol._ready
         except TimeoutError:
+            connected = protocol._transport is not None
             protocol.close()
-            raise Unreachable(f"{address}: no connection in {timeout_ms} ms") from None
+            if connected:
+                raise Unreachable(
+                    f"{address}: connected, but no answer in {timeout_ms} ms", _NOT_KAFKA
+                ) from None
+            raise Unreachable(f"{address}: no connection in {timeout_ms} ms", _TOO_FAR) from None
         except OSError as refused:
             # asyncio words a refusal as a tuple; a name that does not resolve has an errno of another kind
             words = os.strerror(refused.errno) if refused.errno and refused.errno > 0 else refused.strerror
             raise Unreachable(f"{address}: {words or refused}") from refused
         except ClientError as early:
-            raise Unreachable(str(early)) from early
+            raise Unreachable(protocol._told_early(early), _NOT_KAFKA) from early
         except asyncio.CancelledError:
             protocol.close()
             raise
         return protocol
+
+    def _told_early(self, early: ClientError) -> str:
+        """Why it ended before versions were agreed, with what a stranger has said instead."""
+        first = self._first_bytes
+        if first[:2] == _TLS_ALERT:
+            return f"{self.address}: it expects TLS, which this client does not speak"
+        if int.from_bytes(first[:4]) > MAX_RESPONSE_BYTES:  # as any text is, read as the length of an answer
+            return f"{self.address}: what answers does not speak Kafka, it said {first!r}"
+        return str(early)
 
     @property
     def is_closed(self) -> bool:
@@ -106,6 +129,8 @@ class Connection(asyncio.BufferedProtocol):
             yield
         except TimeoutError:
             late = RequestTimedOut(f"{self.address}: no answer to {message.NAME} in {timeout_ms} ms")
+            if self._failure is None:
+                self.on_silence(str(late))
             self._fail(late)
             raise late from None
 
@@ -170,6 +195,8 @@ class Connection(asyncio.BufferedProtocol):
         return self._session.buffer()
 
     def buffer_updated(self, nbytes: int) -> None:
+        if not self._session.is_ready:
+            self._first_bytes += bytes(self._session.buffer()[: min(nbytes, 24)])
         try:
             answers = self._session.received(nbytes)
         except DecodeError as bad:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from leaselog.model import ErrorCode
@@ -11,9 +12,12 @@ __all__ = [
     "ClientError",
     "ConfigError",
     "ConnectionLost",
+    "DeliveryFailed",
+    "IllegalState",
     "RequestTimedOut",
     "Unreachable",
     "UnsupportedVersion",
+    "Unwritable",
     "is_retriable",
     "known_code",
     "raise_for",
@@ -49,6 +53,9 @@ _RETRIABLE = frozenset({
 })  # fmt: skip
 
 
+_WRONG_ADDRESS = "Is the broker running, and is this its host and port (bootstrap.servers)?"
+
+
 class ClientError(Exception):
     """Base of everything the client raises for reasons outside this process."""
 
@@ -59,10 +66,19 @@ class ConfigError(ValueError):
     """A configuration that cannot be: the message names the key."""
 
 
+class IllegalState(RuntimeError):
+    """The call does not fit what the client is doing: Java's IllegalStateException."""
+
+
 class Unreachable(ClientError):
     """No connection could be made."""
 
     is_retriable = True
+
+    def __init__(self, words: str, advice: str = "") -> None:
+        #: what to look at, for a log
+        self.advice = advice or _WRONG_ADDRESS
+        super().__init__(words)
 
 
 class ConnectionLost(ClientError):
@@ -79,6 +95,27 @@ class RequestTimedOut(ClientError):
 
 class UnsupportedVersion(ClientError):
     """The broker does not serve this API, or in no version that we speak."""
+
+
+class Unwritable(ClientError):
+    """A record that cannot be put into a batch; the ``__cause__`` says what is wrong with it."""
+
+
+class DeliveryFailed(ClientError):
+    """Records were given up, and nobody has asked their receipts why. The first error is the ``__cause__``."""
+
+    def __init__(self, counts: Mapping[BaseException, int]) -> None:
+        #: how many records
+        self.count = sum(counts.values())
+        #: the first of each kind
+        self.errors = tuple(counts)
+        causes = "; ".join(
+            f"{f'{count} x ' if len(counts) > 1 else ''}{type(error).__name__}: {error}"
+            for error, count in counts.items()
+        )
+        super().__init__(
+            f"{self.count} record{'s were' if self.count > 1 else ' was'} not delivered: {causes}"
+        )
 
 
 class BrokerError(ClientError):

@@ -11,12 +11,17 @@ from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
+from leaselog.client.errors import IllegalState
+from leaselog.client.forks import generation, keep_for_ever
+
 __all__ = ["LoopThread"]
 
 T = TypeVar("T")
 
 #: for work that was cancelled to end, and for the thread once everything in it has
 _GRACE_S = 5.0
+#: A wait without end can miss a signal: Python hears of it in the main thread, between two instructions.
+_LOOKS_UP_S = 0.5
 
 _log = logging.getLogger("leaselog.client")
 
@@ -29,6 +34,12 @@ class LoopThread:
         self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
         self._thread.start()
         self.is_closed = False
+        self._generation = generation()
+
+    @property
+    def is_of_a_parent(self) -> bool:
+        """Whether the thread is in another process: this one has forked since."""
+        return self._generation != generation()
 
     def run(
         self,
@@ -58,6 +69,8 @@ class LoopThread:
 
     def tell(self, call: Callable[[], object]) -> None:
         """Have this called in the loop soon; if it is closed meanwhile there is nobody to tell."""
+        if self.is_of_a_parent:
+            return
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(call)
 
@@ -65,6 +78,9 @@ class LoopThread:
         if self.is_closed:
             return
         self.is_closed = True
+        if self.is_of_a_parent:
+            keep_for_ever(self)
+            return
         self.tell(self._loop.stop)
         self._thread.join(_GRACE_S)
         if not self._thread.is_alive():
@@ -74,6 +90,11 @@ class LoopThread:
         if self.is_closed:
             work.close()
             raise RuntimeError(f"{self._thread.name} is closed")
+        if self.is_of_a_parent:
+            work.close()
+            raise IllegalState(
+                "This client was made before a fork, and is its parent's: make one in each process that uses one."
+            )
         crossing = _Crossing(work)
         self._loop.call_soon_threadsafe(crossing.begin)
         return crossing
@@ -86,6 +107,7 @@ class _Crossing(Generic[T]):
         self._work = work
         self._task: asyncio.Task[T] | None = None
         self.result: Future[T] = Future()
+        self._is_over = threading.Event()
 
     def begin(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._work)
@@ -99,12 +121,16 @@ class _Crossing(Generic[T]):
             self.result.set_exception(failed)
         else:
             self.result.set_result(task.result())
+        self._is_over.set()
 
     def cancel(self) -> None:
         if self._task is not None:
             self._task.cancel()
 
     def wait(self) -> T:
+        """Now and then it looks up: a signal that another thread was given is heard by the main thread's next step."""
+        while not self._is_over.wait(_LOOKS_UP_S):
+            pass
         return self.result.result()
 
     def has_raised(self, error: BaseException) -> bool:

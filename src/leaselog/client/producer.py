@@ -6,7 +6,7 @@ One task decides what to send; each request in flight is a task of its own. Reco
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from types import TracebackType
@@ -15,7 +15,15 @@ from uuid import UUID
 from leaselog.client.accumulator import Accumulator, Batch, BatchLimits, fit, record_bytes
 from leaselog.client.cluster import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, Cluster
 from leaselog.client.connection import Connection
-from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, UnsupportedVersion, raise_for
+from leaselog.client.errors import (
+    BrokerError,
+    ClientError,
+    ConnectionLost,
+    RequestTimedOut,
+    UnsupportedVersion,
+    Unwritable,
+    raise_for,
+)
 from leaselog.client.partitioner import Partitioner
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import new_chance, wall_ms
@@ -75,7 +83,8 @@ class Delivered:
 class BatchProducer:
     """Use as ``async with BatchProducer(cluster) as producer``; leaving it waits for what was sent.
 
-    ``on_delivered`` is told of every batch, in the loop's thread; it must not raise.
+    ``on_delivered`` is told of every batch, in the loop's thread; it must not raise. ``on_failed`` hears why nothing
+    can be sent any more, ``on_abandoned`` that the loop is ending and nobody has called `stop`.
     """
 
     def __init__(
@@ -85,12 +94,15 @@ class BatchProducer:
         *,
         on_delivered: Callable[[Delivered], None] | None = None,
         on_failed: Callable[[BaseException], None] | None = None,
+        on_abandoned: Callable[[BaseException], None] | None = None,
         chance: Random | None = None,
     ) -> None:
         self._cluster = cluster
         self._settings = settings or ProducerSettings()
         self._on_delivered = on_delivered
         self._on_failed = on_failed
+        self._on_abandoned = on_abandoned
+        self._stopped = False
         limits = self._settings.limits
         self._batches = Accumulator(limits, numbered=self._settings.is_idempotent)
         self._partitioner = Partitioner(limits.batch_bytes, chance or new_chance())
@@ -142,7 +154,7 @@ class BatchProducer:
         Raises ``BrokerError`` for an unknown topic or partition or a record over ``max_request_bytes``, and
         ``RequestTimedOut`` if there is no room after ``max_block_ms``.
         """
-        info = self._topics.get(topic) or await self._look_up(topic)
+        info = self._topics.get(topic) or await self.look_up(topic)
         timestamp_ms = wall_ms() if timestamp_ms is None else timestamp_ms
         record = Record(key, value, headers, timestamp_ms)
         size_bytes = record_bytes(record)
@@ -183,13 +195,21 @@ class BatchProducer:
         self._wake.set()
 
     async def stop(self) -> None:
-        """What has not been delivered by now is forgotten."""
+        """What has not been delivered by now is forgotten; who still waits to hand something over is told."""
+        self._stopped = True
+        self._failure = self._failure or ConnectionLost("the producer was closed")
+        self._announce()
         tasks = [*self._requests, *([self._sender] if self._sender else [])]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _look_up(self, topic: str) -> TopicInfo:
+    def knows(self, topic: str) -> bool:
+        """Whether a record to it need not wait until the cluster has told of it."""
+        return topic in self._topics
+
+    async def look_up(self, topic: str) -> TopicInfo:
+        """Waits until there is such a topic. Raises ``BrokerError`` when there will be none."""
         found = (await self._cluster.topology([topic], auto_create=True)).topic(topic)
         self._topics[topic] = found
         return found
@@ -292,6 +312,8 @@ class BatchProducer:
     def _finished(self, task: asyncio.Task[None]) -> None:
         """A task that broke instead of ending leaves batches unsettled: say so rather than wait for ever."""
         self._requests.pop(task, None)
+        if task.cancelled() and task is self._sender and not self._stopped and self._on_abandoned is not None:
+            self._on_abandoned(ConnectionLost("the event loop ended before the producer was closed"))
         if not task.cancelled() and (broken := task.exception()) is not None:
             self._fail(broken)
 
@@ -306,7 +328,11 @@ class BatchProducer:
         """One produce request and what follows from its answer, or from there being none."""
         try:
             connection = await self._cluster.connection(leader)
-            answers = await self._produce(connection, batches)
+            encoded = self._encode_all(batches)
+            batches = list(encoded)
+            if not batches:
+                return
+            answers = await self._produce(connection, encoded)
             for batch in batches:
                 self._settle(batch, answers.get(batch.where), connection)
         except ClientError as failed:
@@ -321,7 +347,7 @@ class BatchProducer:
             self._wake.set()
 
     async def _produce(
-        self, connection: Connection, batches: list[Batch]
+        self, connection: Connection, batches: Mapping[Batch, bytearray]
     ) -> dict[TopicPartition, PartitionProduceResponse]:
         request = ProduceRequest(
             acks=self._settings.acks,
@@ -343,10 +369,10 @@ class BatchProducer:
             for partition in topic.partition_responses
         }
 
-    def _topic_data(self, batches: list[Batch]) -> list[TopicProduceData]:
+    def _topic_data(self, batches: Mapping[Batch, bytearray]) -> list[TopicProduceData]:
         by_topic = dict[str, list[PartitionProduceData]]()
-        for batch in batches:
-            data = PartitionProduceData(index=batch.where.partition, records=self._encode(batch))
+        for batch, encoded in batches.items():
+            data = PartitionProduceData(index=batch.where.partition, records=encoded)
             by_topic.setdefault(batch.where.topic, []).append(data)
         return [
             TopicProduceData(name=name, topic_id=self._topic_id(name), partition_data=data)
@@ -356,9 +382,39 @@ class BatchProducer:
     def _topic_id(self, name: str) -> UUID:
         return self._topics[name].topic_id
 
-    def _encode(self, batch: Batch) -> bytearray:
+    def _encode_all(self, batches: list[Batch]) -> dict[Batch, bytearray]:
+        """Those of the batches that can be written. What cannot be is the end of its records, and of no others."""
+        encoded = dict[Batch, bytearray]()
+        for batch in batches:
+            try:
+                encoded[batch] = self._encode(batch, batch.records)
+            except Exception as broken:  # noqa: BLE001 - whatever was handed over, it is in this batch alone
+                self._leave_out_unwritable(batch, broken)
+        return encoded
+
+    def _leave_out_unwritable(self, batch: Batch, broken: Exception) -> None:
+        """The records at fault are given up, the others go once more: the batch has never left."""
+        wrong = [at for at, record in enumerate(batch.records) if not self._is_writable(batch, record)]
+        error = Unwritable(f"{batch.where}: {type(broken).__name__}: {broken}")
+        error.__cause__ = broken
+        if not wrong or len(wrong) == len(batch.records):
+            self._give_up(batch, error)
+            return
+        records, tags = self._batches.leave_out(batch, wrong)
+        self._batches.retry(batch, _now_ms(), may_be_written=False)
+        self._batches.ask_renumbering()  # numbers were given to what will not come
+        self._tell(Delivered(batch.where, -1, records, error, tags))
+
+    def _is_writable(self, batch: Batch, record: Record) -> bool:
+        try:
+            self._encode(batch, [record])
+        except Exception:  # noqa: BLE001 - the same as broke the batch
+            return False
+        return True
+
+    def _encode(self, batch: Batch, records: Sequence[Record]) -> bytearray:
         return build_batch(
-            batch.records,
+            records,
             codec=self._settings.compression,
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,

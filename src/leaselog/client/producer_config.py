@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from leaselog.client.accumulator import BatchLimits
-from leaselog.client.config_values import LONG_MAX, ConfigValues
+from leaselog.client.config_values import LONG_MAX, ConfigValues, Given
 from leaselog.client.errors import ConfigError
 from leaselog.client.producer import ProducerSettings
 from leaselog.client.serializers import Serializer, from_bytes, serializer_of
@@ -59,7 +58,7 @@ class ProducerConfig:
     value_serializer: Serializer[Any]
 
     @classmethod
-    def of(cls, *given: Mapping[str, object] | None, **more: object) -> ProducerConfig:
+    def of(cls, *given: Given, **more: object) -> ProducerConfig:
         """Later values win. Raises ``ConfigError``."""
         values = ConfigValues(*given, more)
         not_yet = [key for key in _NOT_YET if key in values]

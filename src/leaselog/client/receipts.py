@@ -10,6 +10,7 @@ from typing import Any
 
 from leaselog.client.errors import RequestTimedOut
 from leaselog.client.producer import Delivered
+from leaselog.client.undelivered import Undelivered
 
 __all__ = ["AsyncReceipt", "Receipt", "RecordMetadata", "settle"]
 
@@ -23,10 +24,12 @@ class RecordMetadata:
 
 
 class _Receipt:
-    __slots__ = ("_outcome",)
+    __slots__ = ("_outcome", "_untold")
 
-    def __init__(self) -> None:
+    def __init__(self, untold: Undelivered) -> None:
         self._outcome: RecordMetadata | BaseException | None = None
+        #: where a failure counts until somebody has asked; None if it does not, or not any more
+        self._untold: Undelivered | None = untold
 
     @property
     def is_done(self) -> bool:
@@ -34,10 +37,22 @@ class _Receipt:
 
     def put(self, outcome: RecordMetadata | BaseException) -> None:
         self._outcome = outcome
+        if isinstance(outcome, BaseException):
+            if self._untold is not None:
+                self._untold.add(outcome)
+        else:
+            self._untold = None
+
+    def disown(self, why: BaseException) -> None:
+        """Nobody here will ever know: in the child of a fork, whose parent sent the record."""
+        self._untold, self._outcome = None, why
 
     def _get(self) -> RecordMetadata:
         assert self._outcome is not None, "not delivered yet"
         if isinstance(self._outcome, BaseException):
+            if self._untold is not None:
+                self._untold.looked_at(self._outcome)
+                self._untold = None
             raise self._outcome
         return self._outcome
 
@@ -47,8 +62,8 @@ class AsyncReceipt(_Receipt):
 
     __slots__ = ("_waiting",)
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, untold: Undelivered) -> None:
+        super().__init__(untold)
         self._waiting: asyncio.Future[None] | None = None
 
     def put(self, outcome: RecordMetadata | BaseException) -> None:
@@ -57,12 +72,16 @@ class AsyncReceipt(_Receipt):
             self._waiting.set_result(None)
 
     def __await__(self) -> Generator[Any, None, RecordMetadata]:
+        yield from self.settled().__await__()
+        return self._get()
+
+    async def settled(self) -> None:
+        """Returns when it is known what became of the record, for better or worse."""
         if not self.is_done:
             if self._waiting is None:
                 self._waiting = asyncio.get_running_loop().create_future()
             # Shielded: who stops waiting must not stop others that wait for the same record.
-            yield from asyncio.shield(self._waiting).__await__()
-        return self._get()
+            await asyncio.shield(self._waiting)
 
 
 class Receipt(_Receipt):
@@ -70,16 +89,17 @@ class Receipt(_Receipt):
 
     __slots__ = ("_settled",)
 
-    def __init__(self, settled: threading.Condition) -> None:
-        super().__init__()
+    def __init__(self, settled: threading.Condition, untold: Undelivered) -> None:
+        super().__init__(untold)
         #: of the whole producer: a lock for each record would be most of its cost
         self._settled = settled
 
     def result(self, timeout: float | None = None) -> RecordMetadata:
         """The record's place; raises the error for which it was given up, or ``RequestTimedOut``."""
-        with self._settled:
-            if not self._settled.wait_for(lambda: self.is_done, timeout):
-                raise RequestTimedOut(f"not delivered in {timeout} s")
+        if not self.is_done:
+            with self._settled:
+                if not self._settled.wait_for(lambda: self.is_done, timeout):
+                    raise RequestTimedOut(f"not delivered in {timeout} s")
         return self._get()
 
 

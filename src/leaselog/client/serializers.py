@@ -19,6 +19,8 @@ def from_bytes(value: bytes) -> bytes:
 
 
 def from_string(value: str) -> bytes:
+    if not isinstance(value, str):  # so that the application hears of a type, and not of a method
+        raise TypeError(f"from_string: expected a str, not {type(value).__name__}")
     return value.encode()
 
 

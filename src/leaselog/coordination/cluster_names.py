@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import ErrorCode, Refused, why_illegal_topic
 
 __all__ = [
     "CLUSTER_METADATA_TOPIC",
@@ -24,9 +22,6 @@ TRANSACTION_STATE_TOPIC = "__transaction_state"
 #: topics that clients see marked as internal
 INTERNAL_TOPICS = frozenset({CONSUMER_OFFSETS_TOPIC, SHARE_STATE_TOPIC, TRANSACTION_STATE_TOPIC})
 
-MAX_NAME_LENGTH = 249
-_LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
-
 
 def is_internal(topic: str) -> bool:
     return topic in INTERNAL_TOPICS
@@ -34,7 +29,7 @@ def is_internal(topic: str) -> bool:
 
 def refuse_topic_name(name: str) -> Refused | None:
     """Why no topic may have this name, or None."""
-    reason = _illegal(name)
+    reason = why_illegal_topic(name)
     if reason is None:
         return None
     return Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {reason}")
@@ -43,15 +38,3 @@ def refuse_topic_name(name: str) -> Refused | None:
 def collision_key(name: str) -> str:
     """Equal for two names that metric systems cannot tell apart, which is why Kafka wants only one of them."""
     return name.replace(".", "_")
-
-
-def _illegal(name: str) -> str | None:
-    if not name:
-        return "the empty string is not allowed"
-    if name in (".", ".."):
-        return f"'{name}' is not allowed"
-    if len(name) > MAX_NAME_LENGTH:
-        return f"the length of '{name}' is longer than the max allowed length {MAX_NAME_LENGTH}"
-    if not _LEGAL.fullmatch(name):
-        return f"'{name}' contains one or more characters other than ASCII alphanumerics, '.', '_' and '-'"
-    return None

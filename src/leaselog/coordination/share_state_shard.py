@@ -257,11 +257,7 @@ class ShareStateShard:
         state = self._states.get(ask.key)
         if not exists:
             return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, _WORDS[ErrorCode.UNKNOWN_TOPIC_OR_PARTITION])
-        if state is None:
-            return ShareSummary()
-        return ShareSummary(
-            state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
-        )
+        return ShareSummary() if state is None else _summary(state)
 
     def _cut(self, ask: CutStates, now_ms: int) -> ShareStateOutcome:
         """A snapshot for each: nothing of what was written before can bring back what is cut off."""
@@ -305,6 +301,14 @@ class ShareStateShard:
         """Of every key."""
         return ((key, state.state_epoch) for key, state in self._states.items())
 
+    def kept_keys(self) -> list[SharePartitionKey]:
+        return list(self._states)
+
+    def summary(self, key: SharePartitionKey) -> ShareSummary | None:
+        """None if nothing is kept."""
+        state = self._states.get(key)
+        return None if state is None else _summary(state)
+
     def snapshots(self) -> dict[SharePartitionKey, ShareSnapshot]:
         """Every state, as the snapshot it amounts to."""
         return {key: _snapshot(key, state) for key, state in self._states.items()}
@@ -331,6 +335,12 @@ def _restored(fact: ShareSnapshot, offset: int, before: _State | None) -> _State
         offset,
         fact.state_epoch if before is None else max(fact.state_epoch, before.state_fence),
         fact.leader_epoch if before is None else max(fact.leader_epoch, before.leader_fence),
+    )
+
+
+def _summary(state: _State) -> ShareSummary:
+    return ShareSummary(
+        state.state_epoch, state.leader_epoch, state.start_offset, state.delivery_complete_count
     )
 
 

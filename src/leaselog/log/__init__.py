@@ -21,7 +21,7 @@ from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.partition_log import Appended, PartitionLog, Remains
 from leaselog.log.producer_state import ProducerLimit
-from leaselog.log.recovery import ForeignLog, UnusableLog
+from leaselog.log.recovery import CommonSync, ForeignLog, UnusableLog, forget_tail
 from leaselog.log.retention import DeleteWork, SegmentInfo
 from leaselog.log.segment import FileSlice
 from leaselog.log.sync_job import SyncJob
@@ -32,6 +32,7 @@ __all__ = [
     "Appended",
     "Buffer",
     "CleaningJob",
+    "CommonSync",
     "DeleteWork",
     "Durability",
     "File",
@@ -57,6 +58,7 @@ __all__ = [
     "deleted_directory_name",
     "directory_name",
     "finish",
+    "forget_tail",
     "format_offsets_by_id",
     "is_deleted_directory",
     "parse_directory_name",

@@ -17,6 +17,8 @@ import sys
 from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
+from leaselog.log._file_system import sync_file_system
+
 __all__ = ["Buffer", "File", "Files", "OsFiles", "read_whole", "remove_tree", "replace_whole"]
 
 Buffer = bytes | bytearray | memoryview
@@ -39,9 +41,19 @@ class File(Protocol):
     def sync(self) -> None:
         """Return once the bytes, and the size, survive a power cut. The only operation another thread may call."""
 
-    def forget_cached(self) -> None:
+    def sync_file_system(self) -> None:
+        """Return once everything on the file system of this file survives a power cut: bytes, sizes and names.
+
+        Raises ``OSError`` if something there was not written since this file was opened, and where the system cannot
+        tell that for certain. Nothing is known of any other file then: a ``sync`` of each is, as if nobody had asked.
+        """
+
+    def is_beside(self, path: str) -> bool:
+        """Whether ``path`` is on the file system of this file."""
+
+    def forget_cached(self, *, read_ahead: bool = False) -> None:
         """What is read from here on comes from the disk, as far as the system can: not from memory, where bytes stay
-        that a failed sync has lost."""
+        that a failed sync has lost. With ``read_ahead`` the disk is asked for all of it now, and nobody waits."""
 
     def close(self) -> None: ...
 
@@ -85,6 +97,13 @@ def read_whole(files: Files, path: str) -> bytes:
         file.close()
 
 
+def empty(file: File) -> None:
+    """A new file is left alone: ext4 would begin to write at once what it gets next, as it does for who is afraid of
+    losing the old bytes and the new."""
+    if file.size_bytes():
+        file.truncate(0)
+
+
 def replace_whole(files: Files, path: str, data: bytes) -> File:
     """Put ``data`` in place of what ``path`` held, all or nothing for a reader of a running system.
 
@@ -93,7 +112,7 @@ def replace_whole(files: Files, path: str, data: bytes) -> File:
     """
     temporary = path + ".tmp"
     file = files.open(temporary, writable=True, create=True)
-    file.truncate(0)
+    empty(file)
     file.write_at(0, data)
     files.rename(temporary, path)
     return file
@@ -142,10 +161,18 @@ class _OsFile:
         else:
             os.fdatasync(self._fd)
 
-    def forget_cached(self) -> None:
+    def sync_file_system(self) -> None:
+        sync_file_system(self._fd)
+
+    def is_beside(self, path: str) -> bool:
+        return os.stat(path).st_dev == os.fstat(self._fd).st_dev
+
+    def forget_cached(self, *, read_ahead: bool = False) -> None:
         if hasattr(os, "posix_fadvise"):
             # Pages that are not written yet stay, and are written by the next sync, whose word counts again.
             os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_DONTNEED)
+            if read_ahead:
+                os.posix_fadvise(self._fd, 0, 0, os.POSIX_FADV_WILLNEED)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1

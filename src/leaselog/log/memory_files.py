@@ -53,7 +53,13 @@ class _MemoryFile:
     def sync(self) -> None:
         self._open()
 
-    def forget_cached(self) -> None:
+    def sync_file_system(self) -> None:
+        self._open()
+
+    def is_beside(self, path: str) -> bool:
+        return True
+
+    def forget_cached(self, *, read_ahead: bool = False) -> None:
         self._open()
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ from leaselog.log.inspection import Inspection
 from leaselog.log.layout import CLEANED, EPOCHS
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.producer_state import Producer, ProducerLimit
-from leaselog.log.recovery import Loaded, load, make
+from leaselog.log.recovery import CommonSync, Loaded, load, make
 from leaselog.log.retention import DeleteWork, SegmentInfo, count_expired
 from leaselog.log.segment import FileSlice
 from leaselog.log.segment_list import SegmentList
@@ -135,13 +135,15 @@ class PartitionLog:
         opened: OpenSegments | None = None,
         in_all: ProducerLimit | None = None,
         upto: int | None = None,
+        common: CommonSync | None = None,
     ) -> PartitionLog:
         """Open the partition in ``directory``, recovering unless the last stop was ``clean``. One that is not there
         is an empty log, and made with the first append.
 
         ``recovery_point``, ``start_offset`` and ``cleaned_to`` are what the data directory's checkpoints say. A log
         that ends before its ``start_offset`` begins anew there, and one that goes past ``upto`` is cut there. Pass
-        one ``opened`` and one ``in_all`` to all logs of a broker so that they share their bounds. Raises
+        one ``opened`` and one ``in_all`` to all logs of a broker so that they share their bounds, and one ``common``
+        to those that nobody has opened since a crash so that they share a sync. Raises
         ``UnusableLog`` if the directory is another topic's (``ForeignLog``) or damaged, ``OSError`` if a disk refuses.
         """
         opened = OpenSegments() if opened is None else opened
@@ -157,6 +159,7 @@ class PartitionLog:
             opened=opened,
             in_all=in_all,
             upto=upto,
+            common=common,
         )
         log = cls(files, directory, topic_id, config, loaded, start_offset, opened, clean=clean)
         # A checkpoint ahead of what recovery left says nothing; cleaning twice does no harm.
@@ -395,12 +398,15 @@ class PartitionLog:
             raise self.failure
         job = self._sync_job(True, with_late=True)
         if job is not None:
-            try:
-                job.run()
-            except OSError as error:
-                self.sync_failed(job, error)
-                raise
-            self.synced(job)
+            self._run(job)
+
+    def _run(self, job: SyncJob) -> None:
+        try:
+            job.run()
+        except OSError as error:
+            self.sync_failed(job, error)
+            raise
+        self.synced(job)
 
     @property
     def is_at_work(self) -> bool:
@@ -433,14 +439,26 @@ class PartitionLog:
         A failed log only lets go: it must be opened as unclean.
         """
         if self.failure is None:
-            active = self._segments.active
-            if active.size_bytes and self.end_offset != self._settled_end:
-                self._unsynced.files += active.write_indexes()
-                snapshot = SnapshotWrite(self.directory, self.end_offset, self._producers)
-                snapshot.write(self._files)
-                self._unsynced.add(path=snapshot.path, directory=self.directory)
-            self.flush()
+            job = self.begin_close()
+            if job is not None:
+                self._run(job)
         self.abandon()
+
+    def begin_close(self) -> SyncJob | None:
+        """``close`` in steps: here what a clean open wants is written. The caller runs the job, if there is one,
+        reports its outcome, and lets go by ``abandon``. Raises ``OSError``, also that for which the log has failed.
+        """
+        if self.failure is not None:
+            raise self.failure
+        active = self._segments.active
+        if active.size_bytes and self.end_offset != self._settled_end:
+            for file in active.write_indexes():
+                file.close()  # a sync finds them by name: of very many logs not all can be held open
+            snapshot = SnapshotWrite(self.directory, self.end_offset, self._producers)
+            snapshot.write(self._files)
+            for path in (*active.index_paths, snapshot.path):
+                self._unsynced.add(path=path, directory=self.directory)
+        return self._sync_job(True, with_late=True)
 
     def abandon(self) -> None:
         """Let go of the files as they are: the partition is being deleted."""

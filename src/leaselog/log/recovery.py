@@ -3,7 +3,8 @@
 After a clean stop the files are taken at their word, and only the end of the last segment is read. Otherwise
 every segment that reaches past the recovery point is walked batch by batch, each checksum checked; the first
 batch that is torn, corrupt or out of order ends the log, and what lies behind it goes. What remains is synced
-before anyone may read it, so that a second crash cannot take back what a reader has seen.
+before anyone may read it, so that a second crash cannot take back what a reader has seen: each log by itself, or very
+many by one sync of all that there is, before they are read (ADR 0027).
 
 Nothing below the recovery point can be missing, since the point moves only after a sync. Recovering twice
 gives what recovering once gave.
@@ -14,8 +15,10 @@ nothing on disk until they are written to, and a crash between making the topic 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 from leaselog.log._scan import scan_valid
 from leaselog.log.checkpoints import format_epochs, format_metadata, parse_epochs, parse_metadata
@@ -28,6 +31,7 @@ from leaselog.log.layout import (
     LOG,
     METADATA,
     RECOVERY_POINT,
+    SNAPSHOT,
     SWAP,
     TIME_INDEX,
     offset_of,
@@ -42,7 +46,10 @@ from leaselog.log.swaps import finish_swaps
 from leaselog.model import TopicId
 from leaselog.wire.errors import DecodeError
 
-__all__ = ["ForeignLog", "Loaded", "UnusableLog", "load", "make"]
+__all__ = ["CommonSync", "ForeignLog", "Loaded", "UnusableLog", "forget_tail", "load", "make"]
+
+#: what is larger takes its time to check; waiting for the disk does not matter beside it
+READ_AHEAD_BYTES = 256 * 1024
 
 
 class UnusableLog(Exception):
@@ -55,6 +62,33 @@ class ForeignLog(UnusableLog):
     def __init__(self, directory: str, found: TopicId, expected: TopicId) -> None:
         super().__init__(f"{directory} belongs to topic id {found}, expected {expected}")
         self.topic_id = found
+
+
+class CommonSync(Protocol):
+    """One sync for many logs."""
+
+    def covers(self, directory: str) -> bool:
+        """Asked by a log that has something nobody has synced, before it reads that from the disk.
+
+        True: all that a process before us wrote to the directory has been synced since that process was gone. Some of
+        it may not have reached the disk, which whoever reads it there finds out.
+        """
+
+    def has_forgotten(self, directory: str) -> bool:
+        """Whether ``forget_tail`` has been asked of it since that sync."""
+
+
+def forget_tail(files: Files, directory: str) -> bool:
+    """Have a log's last segment read from the disk, beside what happens next, unless its recovery point spares most of
+    it. Whether that was asked for. Raises ``OSError``."""
+    names = files.names(directory) if files.exists(directory) else []
+    logs = [name for name in names if offset_of(name, LOG) is not None]
+    if RECOVERY_POINT in names or len(logs) != 1:
+        return False
+    file = files.open(f"{directory}/{logs[0]}")
+    file.forget_cached(read_ahead=file.size_bytes() <= READ_AHEAD_BYTES)
+    file.close()
+    return True
 
 
 @dataclass(slots=True)
@@ -84,6 +118,7 @@ class _Place:
     in_all: ProducerLimit | None
     #: nothing from there on is kept
     upto: int
+    common: CommonSync | None
 
     def producers(self) -> ProducerState:
         return ProducerState(expiration_ms=self.config.producer_id_expiration_ms, in_all=self.in_all)
@@ -113,6 +148,7 @@ def load(
     opened: OpenSegments,
     in_all: ProducerLimit | None = None,
     upto: int | None = None,
+    common: CommonSync | None = None,
 ) -> Loaded:
     """Open the directory, if there is one, and keep what lies before ``upto``.
 
@@ -120,7 +156,7 @@ def load(
     ``OSError``.
     """
     upto = 2**63 - 1 if upto is None else upto
-    place = _Place(files, directory, config, now_ms, opened, in_all, upto)
+    place = _Place(files, directory, config, now_ms, opened, in_all, upto, common)
     if not files.exists(directory):
         return _nothing(place, start_offset)
     try:
@@ -132,16 +168,19 @@ def load(
 
 def _load(place: _Place, topic_id: TopicId, *, clean: bool, recovery_point: int, start_offset: int) -> Loaded:
     files, directory, now_ms = place.files, place.directory, place.now_ms
-    is_doubtful = _claim(place, topic_id, clean) or not clean
-    _sweep(place)
-    finish_swaps(files, directory)
-    found_bytes = 0 if clean else _size_bytes(place)
-    point = None if clean else read_point(files, directory, topic_id)
+    has_new_tag = _claim(place, topic_id, clean)
+    names = _sweep(place)
+    if any(name.endswith(SWAP) for name in names):
+        finish_swaps(files, directory)
+        names = files.names(directory)
+    found_bytes = 0 if clean else _size_bytes(place, names)
+    point = None if clean or RECOVERY_POINT not in names else read_point(files, directory, topic_id)
     if point is not None and point.end_offset <= place.upto:
         recovery_point = max(recovery_point, point.end_offset)
-        segments, resumed = _load_segments(place, clean, recovery_point, point)
+        found = _load_segments(place, names, clean, recovery_point, point)
     else:
-        segments, resumed = _load_segments(place, clean, recovery_point, None)
+        found = _load_segments(place, names, clean, recovery_point, None)
+    segments = found.segments
     cut_bytes = max(found_bytes - sum(segment.size_bytes for segment in segments), 0)
     if segments and segments[-1].end_offset < start_offset:
         # Offsets once given up by DeleteRecords are not given out again. Java does the same.
@@ -151,11 +190,15 @@ def _load(place: _Place, topic_id: TopicId, *, clean: bool, recovery_point: int,
         segments = [_first_segment(place, start_offset)]
     epochs = _load_epochs(place, segments, 2**63 - 1 if clean else recovery_point)
     producers = place.producers()
-    restore_producers(files, directory, segments, producers, now_ms=now_ms, point=resumed)
+    snapshots = [offset for name in names if (offset := offset_of(name, SNAPSHOT)) is not None]
+    restore_producers(
+        files, directory, segments, producers, snapshots=snapshots, now_ms=now_ms, point=found.resumed
+    )
     if point is not None and segments[-1].end_offset < point.end_offset:
         # A disk that lost what it had synced: the point must not be believed once the log has grown past it.
         files.remove(f"{directory}/{RECOVERY_POINT}")
         files.sync_directory(directory)
+    is_doubtful = has_new_tag or not (clean or found.is_covered)
     paths = [f"{directory}/{name}" for name in (METADATA, EPOCHS)] if is_doubtful else []
     directories = [directory, directory.rpartition("/")[0]] if is_doubtful else []
     segments[-1].let_go()
@@ -182,8 +225,7 @@ def _nothing(place: _Place, start_offset: int) -> Loaded:
     return Loaded([segment], LeaderEpochs([]), place.producers(), [], [], cut_bytes=0, is_made=False)
 
 
-def _size_bytes(place: _Place) -> int:
-    names = place.files.names(place.directory)
+def _size_bytes(place: _Place, names: Sequence[str]) -> int:
     return sum(
         place.files.size_bytes(f"{place.directory}/{name}")
         for name in names
@@ -209,16 +251,19 @@ def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:
     return False
 
 
-def _sweep(place: _Place) -> None:
-    """Remove what no segment owns: files on their way out, half-written ones, indexes without a log."""
-    names = set(place.files.names(place.directory))
-    for name in sorted(names):
+def _sweep(place: _Place) -> list[str]:
+    """Remove what no segment owns: files on their way out, half-written ones, indexes without a log. The names left."""
+    names, kept = set(found := place.files.names(place.directory)), list[str]()
+    for name in found:
         stem = name[:20]
         is_leftover = name.endswith((".deleted", ".cleaned", ".tmp"))
         is_orphan = name.endswith((INDEX, TIME_INDEX)) and stem + LOG not in names
         is_index_swap = name.endswith((INDEX + SWAP, TIME_INDEX + SWAP))  # made anew, so not worth keeping
         if is_leftover or is_orphan or is_index_swap:
             place.files.remove(f"{place.directory}/{name}")
+        else:
+            kept.append(name)
+    return kept
 
 
 def _first_segment(place: _Place, start_offset: int) -> Segment:
@@ -229,12 +274,18 @@ def _first_segment(place: _Place, start_offset: int) -> Segment:
     return segment
 
 
+class _Found(NamedTuple):
+    segments: list[Segment]
+    #: the point if the last of them was resumed there
+    resumed: RecoveryPoint | None
+    #: all that lay in the directory is durable by a sync of many logs
+    is_covered: bool
+
+
 def _load_segments(
-    place: _Place, clean: bool, recovery_point: int, point: RecoveryPoint | None
-) -> tuple[list[Segment], RecoveryPoint | None]:
-    """The segments, and the point if the last of them was resumed there."""
-    resumed = None
-    names = place.files.names(place.directory)
+    place: _Place, names: Sequence[str], clean: bool, recovery_point: int, point: RecoveryPoint | None
+) -> _Found:
+    resumed, is_covered = None, False
     found = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
     bases = [base for base in found if base <= place.upto]
     _drop(place, found[len(bases) :])
@@ -262,37 +313,41 @@ def _load_segments(
         else:
             segment.size_bytes, segment.end_offset = 0, base
             segment.start_indexes()
-        if not _validate(place, segment, size_bytes, recovery_point):
+        known_to = min(recovery_point, place.upto)
+        if segment.size_bytes == size_bytes:
+            continue
+        if segment.end_offset < known_to and _count_in(place, segment, size_bytes, upto=known_to):
+            continue
+        # Asked before anything is read: what cannot be written now must not be found in memory.
+        is_covered = place.common is not None and place.common.covers(place.directory)
+        if not (is_covered and place.common is not None and place.common.has_forgotten(place.directory)):
+            # A sync may have failed before the broker died: what it lost can still be read, in memory only.
+            segment.file().forget_cached()
+        if not _count_in(place, segment, size_bytes, upto=place.upto):
+            segment.cut_back()
             _drop(place, bases[at + 1 :])
             is_whole = False
             break
     # What a sync has told of is on the disk. Of ten thousand logs nearly all end there, and so many syncs take long.
     is_on_disk = is_whole and bool(segments) and segments[-1].end_offset <= recovery_point
-    _settle(place, segments, is_on_disk=clean or is_on_disk)
-    return segments, resumed
+    _settle(place, segments, is_on_disk=clean or is_on_disk or (is_whole and is_covered))
+    return _Found(segments, resumed, is_covered)
 
 
-def _validate(place: _Place, segment: Segment, size_bytes: int, synced_to: int) -> bool:
-    """Count in every batch from the segment's end on that holds up, and cut off the rest. False if there was a rest."""
-    for is_synced in (True, False):
-        if not is_synced:
-            # A sync may have failed before the broker died: what it lost is still there to be read, in memory only.
-            segment.file().forget_cached()
-        batches = scan_valid(
-            segment.file(),
-            size_bytes,
-            segment.base_offset,
-            position=segment.size_bytes,
-            next_offset=segment.end_offset,
-        )
-        for _, header, _ in batches:
-            if header.end_offset > place.upto or (is_synced and header.end_offset > synced_to):
-                break
-            segment.index(header, place.config.index_interval_bytes)
-        if segment.size_bytes == size_bytes:
-            return True
-    segment.cut_back()
-    return False
+def _count_in(place: _Place, segment: Segment, size_bytes: int, *, upto: int) -> bool:
+    """Count in every batch from the segment's end on that holds up, as far as ``upto``. Whether those were all."""
+    batches = scan_valid(
+        segment.file(),
+        size_bytes,
+        segment.base_offset,
+        position=segment.size_bytes,
+        next_offset=segment.end_offset,
+    )
+    for _, header, _ in batches:
+        if header.end_offset > upto:
+            break
+        segment.index(header, place.config.index_interval_bytes)
+    return segment.size_bytes == size_bytes
 
 
 def _drop(place: _Place, bases: list[int]) -> None:
@@ -309,7 +364,7 @@ def _settle(place: _Place, segments: list[Segment], *, is_on_disk: bool) -> None
     for segment in segments[:-1]:
         if not segment.is_sealed:
             unsynced += segment.seal()
-    if not is_on_disk:
+    if unsynced or not is_on_disk:
         if segments:
             unsynced.append(segments[-1].file())
         for file in unsynced:

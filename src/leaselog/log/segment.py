@@ -17,7 +17,7 @@ from crc32c import crc32c
 
 from leaselog.log._scan import scan_headers
 from leaselog.log._tail import Tail
-from leaselog.log.files import Buffer, File, Files, read_whole
+from leaselog.log.files import Buffer, File, Files, empty, read_whole
 from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
 from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, segment_path
 from leaselog.log.memory_files import MemoryFiles
@@ -392,6 +392,10 @@ class Segment:
         data = self._files.open(path).read_at(0, part.entries * kind.ENTRY_BYTES)
         return data if crc32c(data) == part.crc else b""
 
+    @property
+    def index_paths(self) -> tuple[str, str]:
+        return self.path(INDEX), self.path(TIME_INDEX)
+
     def write_indexes(self) -> list[File]:
         """Put both indexes into their files. The files come back open, to be synced when it suits."""
         self.time_index().append(*self.largest())
@@ -402,7 +406,7 @@ class Segment:
 
     def _write(self, suffix: str, data: bytes) -> File:
         file = self._files.open(self.path(suffix), writable=True, create=True)
-        file.truncate(0)
+        empty(file)
         if data:
             file.write_at(0, data)
         return file

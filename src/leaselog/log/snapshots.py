@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from leaselog.log.files import Files, read_whole, replace_whole
-from leaselog.log.layout import SNAPSHOT, offset_of, segment_path
+from leaselog.log.layout import SNAPSHOT, segment_path
 from leaselog.log.producer_state import Producer, ProducerState, format_snapshot
 from leaselog.log.recovery_point import RecoveryPoint
 from leaselog.log.segment import Segment
@@ -38,15 +38,13 @@ def restore_producers(
     segments: Sequence[Segment],
     producers: ProducerState,
     *,
+    snapshots: Sequence[int],
     now_ms: int,
     point: RecoveryPoint | None,
 ) -> None:
-    """Fill ``producers`` from the newest snapshot that fits, and from the batches behind it. A recovery ``point`` has
-    one of its own."""
+    """Fill ``producers`` from the newest of the ``snapshots`` there are that fits, and from the batches behind it. A
+    recovery ``point`` has one of its own."""
     end = segments[-1].end_offset
-    snapshots = [
-        offset for name in files.names(directory) if (offset := offset_of(name, SNAPSHOT)) is not None
-    ]
     useful = {segment.base_offset for segment in segments}
     replay_from, is_restored = segments[0].base_offset, False
     if point is not None and _restored(point.producers, producers, now_ms):

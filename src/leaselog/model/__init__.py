@@ -13,6 +13,7 @@ from leaselog.model.ids import (
 )
 from leaselog.model.record_state import RecordState
 from leaselog.model.span import Span
+from leaselog.model.topic_names import why_illegal_topic
 
 __all__ = [
     "BrokenInvariant",
@@ -28,4 +29,5 @@ __all__ = [
     "TopicIdPartition",
     "TopicPartition",
     "ZERO_UUID",
+    "why_illegal_topic",
 ]

@@ -37,8 +37,11 @@ def fate_of(kind: AcknowledgeType, delivery_count: int, limits: Limits, reason: 
 
 
 def fate_of_last_delivery(limits: Limits) -> Fate:
-    """What becomes of a record that is given back after the last delivery it may have."""
-    return (RecordState.ARCHIVING, LIMIT_REACHED) if limits.has_dead_letters else (RecordState.ARCHIVED, None)
+    """What becomes of a record that is given back after the last delivery it may have.
+
+    Without dead letters it is given up: nothing is left to tell of it, so whoever counts has to know by the cause.
+    """
+    return (RecordState.ARCHIVING if limits.has_dead_letters else RecordState.ARCHIVED), LIMIT_REACHED
 
 
 def cause_from_count(delivery_count: int, limits: Limits) -> str:

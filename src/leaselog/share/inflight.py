@@ -39,7 +39,7 @@ class Cell(NamedTuple):
     deadline_ms: int | None = None
     write: int | None = None
     target: RecordState | None = None
-    #: why it becomes a dead letter, while ARCHIVING is the state or the target; or that it is no record
+    #: while ARCHIVING or ARCHIVED is the state or the target: why it failed, if that is known; or that it is no record
     cause: str | None = None
     #: while AVAILABLE is the target: the deadline that it will have then
     due_ms: int | None = None

@@ -7,17 +7,20 @@ against the table of legal moves and keep the books, so no rule above has to rem
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from typing import TypeVar
 
 from leaselog.model import BrokenInvariant, MemberId
 from leaselog.share.acknowledging import is_hole
 from leaselog.share.available import Available, Taker
-from leaselog.share.dead_letters import NO_RECORD
+from leaselog.share.dead_letters import LIMIT_REACHED, NO_RECORD
 from leaselog.share.deadlines import Deadlines
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
 
 __all__ = ["HOLE", "NEVER", "UNREAD", "RecordWindow", "is_acquirable"]
+
+K = TypeVar("K", bound=Hashable)
 
 #: looked up once: they are compared with at every step
 _AVAILABLE, _ACQUIRED = RecordState.AVAILABLE, RecordState.ACQUIRED
@@ -72,6 +75,7 @@ class RecordWindow:
         "end",
         "failed_count",
         "first_end_ms",
+        "given_up_count",
         "hole_count",
         "pending_complete_count",
         "push_count",
@@ -103,6 +107,8 @@ class RecordWindow:
         self.accepted_count = 0
         #: records that were rejected or used up their deliveries; not what turned out to be no record
         self.failed_count = 0
+        #: of those, the ones that had all their deliveries and become no dead letter
+        self.given_up_count = 0
         #: AVAILABLE records that are held back until a time
         self.waiting_count = 0
         #: set whenever a record becomes acquirable; whoever wakes the fetchers clears it
@@ -176,6 +182,44 @@ class RecordWindow:
             at = self._rewrite_block(at, end, decide, changed)
         return changed
 
+    def rewrite_each(
+        self, stretches: Iterable[tuple[int, int, K]], decide: Callable[[K], Callable[[Cell], Cell]]
+    ) -> list[tuple[K, Run]]:
+        """The same of many stretches, ascending, each with a kind that says what becomes of it.
+
+        The runs that changed, with their kinds. Thousands of short stretches side by side cost what their records do,
+        and not a change of the window each.
+        """
+        deciding: dict[K, Callable[[Cell], Cell]] = {}
+        changed: list[tuple[K, Run]] = []
+        pieces: list[tuple[int, Cell]] = []
+        old, at = UNREAD, self.start
+        for start, end, kind in stretches:
+            start, end = max(start, self.start), min(end, self.end)
+            if start != at and pieces:
+                self._put(pieces, at, old)
+                pieces = []
+            new_of = deciding.get(kind)
+            if new_of is None:
+                new_of = deciding[kind] = _once(decide(kind))
+            for low, high, old in self._runs.runs(start, end):
+                new = new_of(old)
+                pieces.append((low, new))
+                if new is not old and new != old:
+                    self._change(low, high, old, new)
+                    changed.append((kind, (low, high, new)))
+            at = end
+        if pieces:
+            self._put(pieces, at, old)
+        return changed
+
+    def _put(self, pieces: list[tuple[int, Cell]], end: int, last: Cell) -> None:
+        """New runs up to an offset, in front of which there was this cell."""
+        self._runs.splice(pieces[0][0], end, pieces)
+        if end < self.end and is_acquirable(last):
+            self._available.push(end)  # the rest of a run that was cut in two
+            self.push_count += 1
+
     def rewrite_blocks(self, start: int, end: int, decide: Callable[[Cell], Cell]) -> Iterator[list[Run]]:
         """The same, a few hundred runs at a time: what is made for them is still in the cache when it is used.
 
@@ -199,10 +243,7 @@ class RecordWindow:
                 self._change(low, high, old, new)
                 changed.append((low, high, new))
         if changed:
-            self._runs.splice(start, high, pieces)
-            if high < self.end and is_acquirable(old):
-                self._available.push(high)  # the rest of a run that was cut in two
-                self.push_count += 1
+            self._put(pieces, high, old)
         return high
 
     def append(self, end: int, cell: Cell) -> None:
@@ -347,6 +388,8 @@ class RecordWindow:
             self.accepted_count += count
         elif state is not _AVAILABLE and cause is not NO_RECORD:
             self.failed_count += count
+            if state is RecordState.ARCHIVED and cause is LIMIT_REACHED:
+                self.given_up_count += count
 
     def _enter(self, count: int, cell: Cell) -> None:
         state, delivery_count, holder, deadline_ms, _, target, _, _ = cell

@@ -73,6 +73,10 @@ _STORY = 32
 NO_LETTERS: dict[WriteToken, list[tuple[int, int]]] = {}
 
 
+#: what a member says of records
+_Said = tuple[AcknowledgeType, AcknowledgementDetails | None]
+
+
 class SharePartition:
     """The records between the start offset and the end of what was read, and what is going on with each."""
 
@@ -195,9 +199,10 @@ class SharePartition:
         return self._window.failed_count
 
     @property
-    def finished_counts(self) -> tuple[int, int]:
-        """The accepted and the failed, for whoever asks after every command."""
-        return self._window.accepted_count, self._window.failed_count
+    def finished_counts(self) -> tuple[int, int, int]:
+        """The accepted, the failed and those of them that were given up, for whoever asks after every command."""
+        window = self._window
+        return window.accepted_count, window.failed_count, window.given_up_count
 
     @property
     def run_count(self) -> int:
@@ -385,20 +390,30 @@ class SharePartition:
         if refusal is not None:
             self.counters.refused_acknowledgements += 1
             return refusal
-        writing = self._writing()
+        writing, counts = self._writing(), self.counters.acknowledged
+        to_mark: list[tuple[int, int, _Said]] = []
         for batch in command.batches:
             if batch.end <= window.start:
                 continue
+            details = batch.details
             for start, end, kind in segments(batch, window.start):
                 if kind is AcknowledgeType.RENEW:
                     self._renew(start, end, now_ms + self.limits.lock_duration_ms)
-                    continue
-                details = batch.details
-                if details is not None and details.is_given_back and kind is AcknowledgeType.RELEASE:
+                elif details is not None and details.is_given_back and kind is AcknowledgeType.RELEASE:
                     self._give_back(start, end)
-                    continue
-                marked = window.rewrite(start, end, self._mark(kind, writing.token, now_ms, details))
-                self.counters.acknowledged[kind] += writing.add(marked)
+                else:
+                    to_mark.append((start, end, (kind, details)))
+        if len(to_mark) == 1:  # mostly
+            start, end, (kind, details) = to_mark[0]
+            marked = window.rewrite(start, end, self._mark(kind, writing.token, now_ms, details))
+            counts[kind] += writing.add(marked)
+        elif to_mark:
+            each = window.rewrite_each(
+                to_mark, lambda said: self._mark(said[0], writing.token, now_ms, said[1])
+            )
+            writing.add(run for _, run in each)
+            for (kind, _), (start, end, _) in each:
+                counts[kind] += end - start
         return Acknowledged(self._write(writing))
 
     def _give_back(self, start: int, end: int) -> None:

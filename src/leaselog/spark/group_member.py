@@ -11,18 +11,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from leaselog.admin import AsyncAdmin, Resource, ResourceType, ShareOffset
-from leaselog.client import (
-    LATEST,
-    AsyncRangeConsumer,
-    BrokerError,
-    ClientError,
-    Cluster,
-    Lease,
-    LentRanges,
-    Remark,
-    list_offsets,
-)
+from leaselog.client import LATEST, BrokerError, ClientError
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.client.loop_thread import LoopThread
+from leaselog.client.share.acknowledgements import Lease
+from leaselog.client.share.range_consumer import AsyncRangeConsumer
+from leaselog.client.share.range_core import LentRanges
+from leaselog.client.share.remarks import Remark
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.ledger import Lent, Settlement
 from leaselog.spark.options import SourceOptions

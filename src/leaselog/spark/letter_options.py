@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leaselog.client import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, ConfigError
+from leaselog.client import ConfigError
+from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
 from leaselog.spark.given_options import MAX_TASKS, GivenOptions
 
 __all__ = ["LetterOptions"]

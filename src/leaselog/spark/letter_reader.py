@@ -13,7 +13,8 @@ from leaselog.admin.dead_letters.memory import Memory
 from leaselog.admin.dead_letters.originals import look_up
 from leaselog.admin.dead_letters.redrive import memories_of
 from leaselog.admin.dead_letters.topics import name_of_topic, read_letters, spans_of
-from leaselog.client import Cluster, ConfigError
+from leaselog.client import ConfigError
+from leaselog.client.cluster import Cluster
 from leaselog.model import TopicPartition
 from leaselog.spark.letter_options import LetterOptions
 from leaselog.spark.letter_rows import letter_batch, letter_row

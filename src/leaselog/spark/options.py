@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from leaselog.client import AcknowledgeType, ShareConsumerConfig
+from leaselog.client import AcknowledgeType
+from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.spark.given_options import INT_MAX, MAX_TASKS, SPARKS_OWN, GivenOptions
 
 __all__ = ["Acknowledge", "BoxOptions", "SourceOptions", "StartingOffsets"]

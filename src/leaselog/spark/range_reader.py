@@ -14,16 +14,11 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from leaselog.client import (
-    DEFAULT_API_TIMEOUT_MS,
-    EARLIEST,
-    REQUEST_TIMEOUT_MS,
-    BrokerError,
-    Cluster,
-    Topology,
-    list_offsets,
-    raise_for,
-)
+from leaselog.client import EARLIEST, BrokerError
+from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, Cluster
+from leaselog.client.errors import raise_for
+from leaselog.client.fetcher import list_offsets
+from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.arrow_records import ArrowRows
 from leaselog.spark.runs import Run, Runs

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from leaselog.client import AcknowledgeType, Remark, reason_of
+from leaselog.client import AcknowledgeType
+from leaselog.client.share.remarks import Remark, reason_of
 from leaselog.model import TopicPartition
 from leaselog.spark import runs
 from leaselog.spark.outcomes import OUTCOME_COLUMNS, named_outcome

@@ -10,8 +10,9 @@ import asyncio
 import logging
 from collections.abc import Iterable
 
-from leaselog.client import ClientError, Cluster, raise_for
-from leaselog.client.cluster import SHARE_COORDINATOR
+from leaselog.client import ClientError
+from leaselog.client.cluster import SHARE_COORDINATOR, Cluster
+from leaselog.client.errors import raise_for
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.model import TopicPartition
 from leaselog.wire.messages.read_share_group_state_summary import (

@@ -12,7 +12,9 @@ from uuid import UUID
 
 import pyarrow as pa
 
-from leaselog.client import EARLIEST, LATEST, Topology, list_offsets
+from leaselog.client import EARLIEST, LATEST
+from leaselog.client.fetcher import list_offsets
+from leaselog.client.topology import Topology
 from leaselog.model import TopicPartition
 from leaselog.spark.range_reader import RangeReader
 from leaselog.spark.runs import Run, Runs

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from leaselog.client import EARLIEST, LATEST, list_offsets
+from leaselog.client import EARLIEST, LATEST
+from leaselog.client.fetcher import list_offsets
 from leaselog.spark.range_reader import DataLoss, RangeReader
 from leaselog.spark.runs import Runs
 from leaselog.spark.topic_options import TopicReadOptions

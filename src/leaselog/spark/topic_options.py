@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from leaselog.client import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, ConfigError, ProducerConfig
+from leaselog.client import ConfigError
+from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.client.producer_config import ProducerConfig
 from leaselog.model import TopicPartition
 from leaselog.spark.given_options import MAX_TASKS, SPARKS_OWN, GivenOptions
 from leaselog.spark.topic_range import EARLIEST_EDGE, LATEST_EDGE, AtTime, Boundary, Edge, Offsets

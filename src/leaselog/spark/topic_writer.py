@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from leaselog.client import BatchProducer, ClientError, Cluster, ConfigError, Delivered
+from leaselog.client import ClientError, ConfigError
+from leaselog.client.cluster import Cluster
 from leaselog.client.loop_thread import LoopThread
+from leaselog.client.producer import BatchProducer, Delivered
 from leaselog.spark.topic_options import TopicWriteOptions
 
 __all__ = ["NotWritten", "check_columns", "write_rows"]

@@ -11,6 +11,9 @@ what is durable plus the operations still on their way there. ``crash`` rolls di
 A sync that fails lies from then on, as after a write-back error on Linux: the bytes it was to make durable can still be
 read, no later sync writes them, and ``forget_cached``, a crash or both show that they are gone.
 
+A sync of the whole file system does the same for every file, each of which may fail: whoever has a file open since
+before is told once that something was lost, and the next sync of each file that it was lost of fails, whosever it is.
+
 Names and bytes are independent: a renamed file may turn up empty. Every change is one operation, counted, so a
 test can run a scenario once, count, and run it again dying at each one.
 """
@@ -41,6 +44,8 @@ class _Inode:
     pending: list[tuple[int, bytes | None]] = field(default_factory=list)
     #: how many changes there were before those
     settled: int = 0
+    #: bytes were lost, and nobody who synced this file has been told
+    is_unreported: bool = False
 
     @property
     def changes(self) -> int:
@@ -149,6 +154,10 @@ class SimDisk:
         self._journal: list[_Change] = []
         self._boot = 0
         self._current = ""
+        #: below these directories is another file system
+        self.elsewhere: tuple[str, ...] = ()
+        #: how often bytes were lost, in a sync of whatever kind
+        self.losses = 0
 
     def crash(self, seed: int = 0) -> None:
         """Lose power now, and come back. Open files are dead; what survives is decided by ``seed``."""
@@ -237,6 +246,28 @@ class SimDisk:
         for change in settled:
             change(self._durable)
 
+    def sync_everything(self, path: str) -> None:
+        """What could not be written is lost, and counted."""
+        self.step("sync_file_system", path)
+        self.step_done()
+        for name in sorted(self._live.files):
+            inode = self._live.files[name]
+            if self.is_elsewhere(name) or not inode.pending:
+                continue
+            if self.fails("sync", name):
+                inode.lose(inode.changes)
+                inode.is_unreported = True
+                self.losses += 1
+            else:
+                inode.settle(inode.changes)
+        settled = [entry for entry in self._journal if not any(map(self.is_elsewhere, entry[0]))]
+        self._journal = [entry for entry in self._journal if entry not in settled]
+        for _, change in settled:
+            change(self._durable)
+
+    def is_elsewhere(self, path: str) -> bool:
+        return any(f"{path}/".startswith(f"{other}/") for other in self.elsewhere)
+
     # -- inside -----------------------------------------------------------------------------------------
 
     def step(self, operation: str, path: str) -> None:
@@ -295,6 +326,7 @@ class _SimFile:
         self._writable = writable
         self._boot: int | None = disk.boot
         disk.open_files += 1
+        self._known_losses = disk.losses
         #: the changes that a sync under way began with
         self._syncing: int | None = None
 
@@ -353,9 +385,25 @@ class _SimFile:
             self._disk.step("sync", self._path)
         except OSError:
             self._inode.lose(changes)
+            self._disk.losses += 1
             raise
         self._disk.step_done()
         self._inode.settle(changes)
+        if self._inode.is_unreported:
+            self._inode.is_unreported = False
+            raise _error(errno.EIO, self._path)
+
+    def sync_file_system(self) -> None:
+        self._bytes()
+        self._disk.sync_everything(self._path)
+        known, self._known_losses = self._known_losses, self._disk.losses
+        if self._known_losses > known:
+            raise _error(errno.EIO, self._path)
+
+    def is_beside(self, path: str) -> bool:
+        if not self._disk.exists(path):
+            raise _error(errno.ENOENT, path)
+        return not self._disk.is_elsewhere(path)
 
     def begin_sync(self) -> None:
         """The next sync of this open file takes its time from here on: what is written before it is done is not in it.
@@ -364,7 +412,7 @@ class _SimFile:
         """
         self._syncing = self._inode.changes
 
-    def forget_cached(self) -> None:
+    def forget_cached(self, *, read_ahead: bool = False) -> None:
         self._bytes()
         self._inode.forget_cached()
 

@@ -63,6 +63,8 @@ class Oracle:
         self.records: dict[int, Record] = {}
         #: records that were accepted, and that were rejected or are out of deliveries
         self.accepted = self.failed = 0
+        #: of those, out of deliveries without becoming dead letters
+        self.given_up = 0
 
     def load(self, states: Written, log_start: int, now: int) -> None:
         self.end = max([self.start, *(offset + 1 for offset in states)])
@@ -120,10 +122,10 @@ class Oracle:
             self.failed += is_last
             if not is_last:
                 self.records[offset] = Record(AVAILABLE, count, deadline=self._due(count, now, roll))
-            elif self.limits.has_dead_letters:
-                self.records[offset] = Record(ARCHIVING, count, write=token, cause=LIMIT_REACHED)
             else:
-                self.records[offset] = Record(ARCHIVED, count, write=token)
+                state = ARCHIVING if self.limits.has_dead_letters else ARCHIVED
+                self.given_up += state is ARCHIVED
+                self.records[offset] = Record(state, count, write=token, cause=LIMIT_REACHED)
             written[offset] = (self.records[offset].state, count, self.records[offset].deadline)
         return written
 
@@ -168,12 +170,11 @@ class Oracle:
                 continue
             is_last = kind == AcknowledgeType.RELEASE and record.count >= self.limits.delivery_count_limit
             target = ARCHIVED if is_last else TARGETS[kind]
-            rejected = (details.reason or REJECTED) if kind == AcknowledgeType.REJECT else None
-            cause = LIMIT_REACHED if is_last else rejected
-            if cause is not None and self.limits.has_dead_letters:
+            cause = LIMIT_REACHED if is_last else NO_RECORD if kind == AcknowledgeType.GAP else None
+            if kind == AcknowledgeType.REJECT and self.limits.has_dead_letters:
+                cause = details.reason or REJECTED
+            if target is ARCHIVED and cause not in (None, NO_RECORD) and self.limits.has_dead_letters:
                 target = ARCHIVING
-            else:
-                cause = NO_RECORD if kind == AcknowledgeType.GAP else None
             due = self._due(record.count, now, roll, details.delay_ms) if target is AVAILABLE else None
             self.records[offset] = replace(record, write=token, target=target, cause=cause, due=due)
             written[offset] = (target, record.count, due)
@@ -189,6 +190,7 @@ class Oracle:
             elif ok:
                 self.accepted += record.target is RecordState.ACKNOWLEDGED
                 self.failed += record.target in (ARCHIVED, ARCHIVING) and record.cause != NO_RECORD
+                self.given_up += record.target is ARCHIVED and record.cause == LIMIT_REACHED
                 due = None if record.due is None or record.due <= now else record.due
                 self.records[offset] = Record(record.target, record.count, deadline=due, cause=record.cause)
             else:

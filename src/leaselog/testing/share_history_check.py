@@ -301,8 +301,19 @@ def _overdue(place: Place, story: _Story, rules: Rules) -> Found:
             continue
         ended_ns = call.delivery.at_ns + rules.longest_lock_ms * _NS_PER_MS
         others = [other for other in story.calls if other is not call and other.kind not in _RETURNS]
-        if call.at_ns > ended_ns and not others:
+        if call.at_ns > ended_ns and not others and not _is_leased_again(story, call):
             yield "overdue", f"{call.consumer} was told that its {call.kind} is done, and its lease was over"
+
+
+def _is_leased_again(story: _Story, call: _Call) -> bool:
+    """The consumer may have had a new lease already, and not have heard of it: to the broker the call is about that."""
+    return any(
+        d is not call.delivery
+        and d.consumer == call.consumer
+        and d.after_ns < call.answered_ns
+        and d.at_ns > call.at_ns
+        for d in story.deliveries
+    )
 
 
 def _is_over(place: Place, story: _Story, rules: Rules) -> bool:

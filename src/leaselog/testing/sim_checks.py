@@ -8,10 +8,10 @@ their bounds, and that every answered produce lies in the log.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
@@ -29,6 +29,8 @@ from leaselog.wire.record_batch import iterate_headers
 from leaselog.wire.records import Record, read_records
 
 __all__ = ["OVERDUE_MS", "Inspector", "compare_log", "key_of", "letters_of", "records_of", "what_is_kept"]
+
+_Told: TypeAlias = "Callable[[asyncio.Future[Any]], None]"
 
 #: a batch may reach beyond the window's bound: as many records as one of a simulated producer's can have
 BATCH_RECORDS = 60
@@ -55,9 +57,12 @@ class Inspector:
     _starts_move: bool = False
     #: outlives the brokers
     _books: dict[SharePartitionKey, StateBook] = field(default_factory=dict)
+    #: what was asked of the persister, in order, and whom to tell the answer
+    _asked: dict[SharePartitionKey, list[tuple[asyncio.Future[Any], _Told]]] = field(default_factory=dict)
 
     def begin(self, broker: Broker) -> None:
         """A broker is about to start."""
+        self._asked.clear()
         persister: Any = broker.persister
         initialize, read, write, delete = (
             persister.initialize,
@@ -75,12 +80,14 @@ class Inspector:
             return delete(ask)
 
         def was_read(ask: ReadState) -> Any:
+            self._take_in(ask.key)
             book = self._book(ask.key)
             asked, answer = book.read_asked(), read(ask)
-            answer.add_done_callback(lambda done: self._note_read(ask, book, asked, done))
+            self._listen(ask.key, answer, lambda done: self._note_read(ask, book, asked, done))
             return answer
 
         def written(ask: WriteState) -> Any:
+            self._take_in(ask.key)
             self._look_for_owner(broker, ask)
             self._note_archived(broker, ask)
             book = self._book(ask.key)
@@ -88,7 +95,7 @@ class Inspector:
             if passed:
                 self._note_passed(broker, ask, passed)
             answer = write(ask)
-            answer.add_done_callback(lambda done: book.write_ended(asked, ask, ok=_is_ok(done)))
+            self._listen(ask.key, answer, lambda done: book.write_ended(asked, ask, ok=_is_ok(done)))
             return answer
 
         persister.initialize, persister.delete = initialized, deleted
@@ -96,6 +103,18 @@ class Inspector:
 
     def _book(self, key: SharePartitionKey) -> StateBook:
         return self._books.setdefault(key, StateBook())
+
+    def _listen(self, key: SharePartitionKey, answer: asyncio.Future[Any], told: _Told) -> None:
+        self._asked.setdefault(key, []).append((answer, told))
+        answer.add_done_callback(lambda done: self._take_in(key))
+
+    def _take_in(self, key: SharePartitionKey) -> None:
+        """Writes down the answers that are there: of several that come at once the owner may hear before the book."""
+        waiting = self._asked.get(key, [])
+        self._asked[key] = [asked for asked in waiting if not asked[0].done()]
+        for answer, told in waiting:
+            if answer.done():
+                told(answer)
 
     def _note_read(self, ask: ReadState, book: StateBook, asked: Asked, done: asyncio.Future[Any]) -> None:
         if _is_ok(done) and (wrong := book.read_answered(asked, done.result())):

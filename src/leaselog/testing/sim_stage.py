@@ -21,7 +21,9 @@ from leaselog.admin.topics import NewTopic
 from leaselog.broker.broker import Broker
 from leaselog.broker.partition import Partition
 from leaselog.broker.persister_colocated import ColocatedPersister
-from leaselog.client import BrokerError, ClientError, Cluster, Node
+from leaselog.client import BrokerError, ClientError
+from leaselog.client.cluster import Cluster
+from leaselog.client.topology import Node
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.share import RecordState, RetryBackoff, SharePartition
 from leaselog.testing.share_history import (
@@ -40,6 +42,7 @@ from leaselog.testing.sim_checks import OVERDUE_MS, Inspector, compare_log, lett
 from leaselog.testing.sim_clients import Habits, SimConsumer, SimProducer
 from leaselog.testing.sim_loop import SimProcess
 from leaselog.testing.sim_net import SimTransport
+from leaselog.testing.sim_safe_state import watch_pruning
 from leaselog.testing.sim_world import ADDRESS, Impossible, World
 from leaselog.wire.messages.alter_share_group_offsets import AlterShareGroupOffsetsRequest
 from leaselog.wire.messages.delete_groups import DeleteGroupsRequest
@@ -153,6 +156,7 @@ class Stage:
     def broker_begins(self, broker: Broker) -> None:
         """It is looked at from now on. An owner ends with the log it reads: its leases are void, as after a death."""
         self.inspector.begin(broker)
+        watch_pruning(self.world, broker)
         returned = broker.logs.on_return
 
         def on_return(partition: Partition) -> None:
@@ -215,7 +219,8 @@ class Stage:
         self._clock_set_ns.append(self.world.now_ns())
 
     async def administer(self, work: Callable[[AsyncAdmin], Awaitable[T]]) -> T:
-        """What an administrator does, tried again while it may pass."""
+        """What an administrator does, tried again while it may pass; a world in which it never does is impossible."""
+        given_up_s = self.world.now_s + LIVENESS_S
 
         async def do() -> T:
             cluster = _Counting(ADDRESS, request_timeout_ms=5_000, api_timeout_ms=60_000)
@@ -230,6 +235,10 @@ class Stage:
                 self.world.note(f"admin: {failed!r}")
                 if not failed.is_retriable:
                     raise
+                if self.world.now_s > given_up_s:
+                    raise Impossible(
+                        f"an administrator is refused for {LIVENESS_S} s: {failed!r}"
+                    ) from failed
                 await self.world.sleep(0.5)
 
     async def pause(self, group: str) -> None:
@@ -329,7 +338,13 @@ class Stage:
         for consumer in self.consumers:
             consumer.is_over = True
         await world.until(lambda: all(c.is_done for c in self.consumers), "consumers close", GOODBYE_S)
+        await world.until(self._has_all_logs, "every log is back", LIVENESS_S)
         self._judge()
+
+    def _has_all_logs(self) -> bool:
+        """None has failed and waits to be opened anew: only then it can be read."""
+        broker = self.world.broker
+        return broker is not None and all(p.log.failure is None for p in broker.logs.partitions())
 
     async def offsets(self) -> dict[str, dict[Any, Any]]:
         """How far each group has come, as an administrator is told."""

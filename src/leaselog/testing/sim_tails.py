@@ -17,6 +17,7 @@ from leaselog.model import TopicPartition
 from leaselog.testing.share_history import Acknowledging, Answered, Delivered, Event, Stored
 from leaselog.testing.share_history_check import Place
 from leaselog.testing.sim_checks import records_of
+from leaselog.testing.sim_safe_state import safe_states
 from leaselog.testing.sim_stage import LIMIT, Stage
 from leaselog.testing.sim_world import Impossible, World
 
@@ -63,6 +64,7 @@ class LossyStage(Stage):
         async def listen_with_a_look(host: str, port: int) -> tuple[str, int]:
             """Nobody can have written anything yet."""
             self._compare_with_what_was_left(broker)
+            self._look_whether_cuts_are_safe(broker)
             return await listen(host, port)
 
         broker._server.listen = listen_with_a_look  # type: ignore[method-assign]
@@ -98,6 +100,20 @@ class LossyStage(Stage):
                 )
         if has_lost_power:
             self._begin_era(broker)
+
+    def _look_whether_cuts_are_safe(self, broker: Broker) -> None:
+        """What the next power cut would leave of share state tells of no record that can yet be written."""
+        if not broker.share_coordinator.counts.cut:
+            return
+        self.seen["starts with state cut"] += 1
+        for state in safe_states(self.world, broker):
+            topic = broker.cluster.topic_name_of(state.key.topic_id)
+            partition = None if topic is None else broker.logs.partition(topic, state.key.partition)
+            reached = max([state.start_offset, *(batch.end for batch in state.batches)])
+            if partition is not None and reached > partition.log.end_offset:
+                self.world.impossible.append(
+                    f"{state.key} is safe up to {reached}, its log ends at {partition.log.end_offset}"
+                )
 
     # -- history ------------------------------------------------------------------------------------------------
 

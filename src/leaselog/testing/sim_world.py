@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import warnings
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -73,6 +74,11 @@ class SimMachine:
     def syncs(self) -> SimMachine:
         return self
 
+    @property
+    def few_syncs(self) -> int:
+        """None at all, some, or more than there are logs: another one with each life."""
+        return self._world.few_syncs_chance.choice((0, 0, 2, 100))
+
     def run(self, jobs: Sequence[SyncJob], done: Callable[[Outcomes], None]) -> None:
         """A sync takes its time, and what is written meanwhile is not in it."""
         for file in (file for job in jobs for file in job.files):
@@ -104,6 +110,7 @@ class World:
         self.process_chance = Random(f"{seed}-processes")
         self.work_chance = Random(f"{seed}-work")
         self._disk_chance = Random(f"{seed}-disk")
+        self.few_syncs_chance = Random(f"{seed}-few-syncs")
         if shuffles is None:  # what asyncio does is possible, too
             shuffles = self.chance.random() < 0.8
         self.loop = SimLoop(Random(f"{seed}-order"), shuffles=shuffles)
@@ -161,15 +168,17 @@ class World:
             new_uuid=self.new_uuid,
             new_chance=lambda: Random(self.process_chance.random()),
         )
-        with _no_collector(), self._listening(), in_surroundings(around):
+        with _no_collector(), self._listening(), in_surroundings(around), _never_awaited() as forgotten:
             try:
                 self.disk.make_directory("data")
                 self.disk.sync_directory("")
                 told = self.loop.run_until_complete(story())
                 self._look()
-                return told
             finally:
                 self.loop.end()
+        if forgotten:
+            raise Impossible("; ".join(forgotten[:5]))
+        return told
 
     def _look(self) -> None:
         self.impossible += [f"{who}: {what}" for who, what in self.loop.complaints]
@@ -271,7 +280,9 @@ class World:
             await self.sleep(0.0, self.slowest_sync_s / 2)
         how = chance.random()
         if how < gently:
-            await self.stop()
+            # What a stop in good order has promised holds without power, too.
+            if await self.stop() and self.few_syncs_chance.random() < 0.5:
+                self.cut_power()
         elif how < (1 + gently) / 2:
             self.kill()
         else:
@@ -365,6 +376,25 @@ class _Listener(logging.Handler):
             world.impossible.append(f"{who}: {record.getMessage()}: {record.exc_info[1]!r}")
         elif "impossible" in record.getMessage():
             world.impossible.append(f"{who}: {record.getMessage()}{said}")
+
+
+@contextmanager
+def _never_awaited() -> Iterator[list[str]]:
+    """What Python says of coroutines that were made and dropped: work that somebody thinks is done. Also of those that
+    a killed process had not begun: a connection that is lost drops them in the same places."""
+    told: list[str] = []
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", r"coroutine .* was never awaited", RuntimeWarning)
+        others = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
+            if category is RuntimeWarning and "was never awaited" in str(message):
+                told.append(str(message).splitlines()[0])
+            else:
+                others(message, category, *where)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield told
 
 
 @contextmanager

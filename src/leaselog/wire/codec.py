@@ -32,7 +32,7 @@ from leaselog.wire.primitives import (
 )
 from leaselog.wire.schema import NEVER, Field, Message
 
-__all__ = ["decode", "decode_prefix", "decode_request", "encode", "encode_chunks", "is_flexible"]
+__all__ = ["decode", "decode_prefix", "encode", "encode_chunks", "is_flexible"]
 
 M = TypeVar("M", bound=Message)
 Decoder = Callable[[Buffer, int], tuple[Any, int]]
@@ -67,21 +67,12 @@ def decode(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
     return message
 
 
-def decode_prefix(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> tuple[M, int]:
-    """The message at ``position``, and where it ends."""
-    return _decoded(
-        _decoders.get((kind, version)) or _decoder(kind, version), kind, version, buffer, position
-    )
-
-
-def decode_request(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> M:
-    """The message at ``position``, whatever follows it, with no text longer than Kafka has any."""
-    decoder = _request_decoders.get((kind, version)) or _decoder(kind, version, is_request=True)
-    message: M = _decoded(decoder, kind, version, buffer, position)[0]
-    return message
-
-
-def _decoded(decoder: Decoder, kind: type[M], version: int, buffer: Buffer, position: int) -> tuple[M, int]:
+def decode_prefix(
+    kind: type[M], version: int, buffer: Buffer, position: int = 0, *, is_request: bool = False
+) -> tuple[M, int]:
+    """The message at ``position``, and where it ends. A request has no text longer than Kafka has any."""
+    decoders = _request_decoders if is_request else _decoders
+    decoder = decoders.get((kind, version)) or _decoder(kind, version, is_request=is_request)
     if isinstance(buffer, memoryview):
         buffer = bytes(buffer)  # text is read off by a method that a view lacks; whole frames are no views
     try:

@@ -40,7 +40,7 @@ _counters: dict[type, Callable[[Any], bool]] = {}
 
 
 def decode_steps(kind: type[M], version: int, buffer: Buffer, position: int = 0) -> Generator[int, None, M]:
-    """As `codec.decode_request`; refuses more than ``MAX_ELEMENTS``."""
+    """As `codec.decode_prefix` of a request; refuses more than ``MAX_ELEMENTS``."""
     decoder = _decoder(kind, version)
     count = 0
     steps = decoder(buffer, position)

@@ -114,6 +114,7 @@ class DescribedSharePartition(Message):
         "end_offset",
         "error_code",
         "error_message",
+        "given_up",
         "high_watermark",
         "holders",
         "next_due_ms",
@@ -145,6 +146,7 @@ class DescribedSharePartition(Message):
         Field("waiting", "int64", tag=0, tagged=ALWAYS, default=0),
         Field("next_due_ms", "int64", tag=1, tagged=ALWAYS, default=-1),
         Field("archiving", "int64", tag=2, tagged=ALWAYS, default=0),
+        Field("given_up", "int64", tag=3, tagged=ALWAYS, default=0),
     )
 
     def __init__(
@@ -167,6 +169,7 @@ class DescribedSharePartition(Message):
         waiting: int = 0,
         next_due_ms: int = -1,
         archiving: int = 0,
+        given_up: int = 0,
     ) -> None:
         self.partition = partition
         self.error_code = error_code
@@ -190,6 +193,8 @@ class DescribedSharePartition(Message):
         self.next_due_ms = next_due_ms
         #: their dead letters are on the way
         self.archiving = archiving
+        #: since the broker began: their deliveries ran out, and they became no dead letters
+        self.given_up = given_up
 
 
 class DescribeSharePartitionsResponseTopic(Message):

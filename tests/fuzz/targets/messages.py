@@ -13,7 +13,7 @@ from fuzz.targets.target import TOPIC_ID, Unwanted
 from leaselog.client.share.acknowledgements import Lease, SessionLife, TopicIdPartition
 from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
 from leaselog.client.share.deserializers import as_bytes
-from leaselog.wire.codec import decode, decode_request, encode
+from leaselog.wire.codec import decode, decode_prefix, encode
 from leaselog.wire.codec_steps import decode_steps, encode_steps
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.schema import Message
@@ -63,7 +63,7 @@ def _read(kind: type[Message], version: int, data: bytes) -> Message | None:
     with suppress(DecodeError):
         in_steps = _walked(steps)
     try:
-        at_once = decode_request(kind, version, data, _MESSAGE_HEAD.size)
+        at_once, _ = decode_prefix(kind, version, data, _MESSAGE_HEAD.size, is_request=True)
     except DecodeError:
         at_once = None
     assert in_steps == at_once, f"{kind.NAME} v{version} is another one in steps"

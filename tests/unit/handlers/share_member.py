@@ -50,6 +50,8 @@ Acks = dict[int, list[Batch]]
 Range = tuple[int, int, int]
 
 LOCK_MS = 30_000
+#: share partitions whose states are begun in one write of each owner
+BEGUN_AT_ONCE = 1_000
 
 
 class SkippingLoop(ThreadlessLoop):
@@ -101,11 +103,12 @@ class Group:
         return SharePartitionKey(GroupId(self.name), TopicId(self.topic_id), partition)
 
     async def begin(self, start_offset: int = 0, partitions: int = 2, epoch: int = 0) -> None:
-        for partition in range(partitions):
-            outcome = await self.box.broker.persister.initialize(
-                InitializeState(self.key(partition), epoch, start_offset)
-            )
-            assert isinstance(outcome, Written), outcome
+        persister = self.box.broker.persister
+        for at in range(0, partitions, BEGUN_AT_ONCE):
+            some = range(at, min(at + BEGUN_AT_ONCE, partitions))
+            wishes = (InitializeState(self.key(partition), epoch, start_offset) for partition in some)
+            for outcome in await asyncio.gather(*map(persister.initialize, wishes)):
+                assert isinstance(outcome, Written), outcome
 
     async def configure(self, **values: str) -> None:
         """Underscores stand for dots."""

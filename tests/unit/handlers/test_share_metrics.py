@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker_in_a_box import until_quiet
 from prometheus_client import generate_latest
 
 from handlers.share_member import ACCEPT, LOCK_MS, REJECT, RELEASE, Group, a_group, run, skip_ms
@@ -64,7 +65,81 @@ def test_totals_outlive_the_owners_that_counted() -> None:
             found = told(group)
             assert found["acquired_records_total"] == found["released_records_total"] == 3
             assert (found["sessions"], found["session_evictions_total"]) == (0, 1)
-            assert not [name for name in found if name.startswith("partition_lag{")]
+            assert not [name for name in found if name.startswith("partition_in_flight_records{")]
+
+    run(story())
+
+
+def behind(found: dict[str, float]) -> tuple[float | None, float | None]:
+    """Lag and age of the one share partition there is."""
+    here = '{group="g",partition="0",topic="t"}'
+    return found.get(f"partition_lag{here}"), found.get(f"partition_oldest_age_seconds{here}")
+
+
+def test_lag_and_age_are_told_also_when_the_last_member_has_gone() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(5)
+            member = group.member()
+            await member.fetch()
+            await member.acknowledge({0: [(0, 1, [ACCEPT]), (3, 3, [ACCEPT])]})
+            lag, age_s = behind(told(group))
+            assert lag == 2
+            assert age_s is not None
+            member.disconnect()
+            await until_quiet()
+            assert not group.box.broker.shares.every_owner()
+            lag, later_s = behind(told(group))
+            assert lag == 2
+            assert later_s is not None
+            assert later_s >= age_s
+            await group.produce(3)
+            assert behind(told(group))[0] == 5
+
+    run(story())
+
+
+def test_lag_is_told_of_a_group_that_nobody_has_fetched_for_yet() -> None:
+    async def story(policy: str, lag: float | None) -> None:
+        async with a_group(begin=False) as group:
+            await group.begin(start_offset=-1)
+            await group.configure(share_auto_offset_reset=policy)
+            await group.produce(4)
+            assert behind(told(group))[0] == lag
+
+    run(story("earliest", 4))
+    run(story("latest", 0))
+    run(story("by_duration:PT1H", None))
+
+
+def test_lag_of_nobodys_share_partition_knows_what_retention_took() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(6)
+            member = group.member()
+            await member.fetch()
+            await member.acknowledge({0: [(0, 0, [ACCEPT])]})
+            member.disconnect()
+            await until_quiet()
+            partition = group.box.broker.logs.partition(group.topic, 0)
+            assert partition is not None
+            partition.log.delete_records(4)
+            assert behind(told(group))[0] == 2
+
+    run(story())
+
+
+def test_age_is_nought_where_all_is_done() -> None:
+    async def story() -> None:
+        async with a_group() as group:
+            await group.produce(2)
+            member = group.member()
+            await member.fetch()
+            await member.acknowledge({0: [(0, 1, [ACCEPT])]})
+            assert behind(told(group)) == (0, 0)
+            member.disconnect()
+            await until_quiet()
+            assert behind(told(group)) == (0, 0)
 
     run(story())
 

@@ -13,9 +13,10 @@ from contextlib import suppress
 from types import TracebackType
 
 from leaselog.admin.groups import GroupDescription, describe_groups
-from leaselog.client import BrokerError, ClientError, Cluster, GroupSettings, UnsupportedVersion
+from leaselog.client import BrokerError, ClientError, UnsupportedVersion
+from leaselog.client.cluster import Cluster
 from leaselog.client.committed_offsets import fetch_request, read_commit, read_fetch
-from leaselog.client.membership import Ask, CountPartitions, Membership, Wait
+from leaselog.client.membership import Ask, CountPartitions, GroupSettings, Membership, Wait
 from leaselog.client.surroundings import monotonic_ms
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.offset_commit import (

@@ -6,7 +6,7 @@ from leaselog.admin.dead_letters.originals import look_up
 from leaselog.admin.dead_letters.redrive import memories_of
 from leaselog.admin.dead_letters.report import DeadLetterReport, Findings
 from leaselog.admin.dead_letters.topics import name_of_topic, read_letters, spans_of
-from leaselog.client import Cluster
+from leaselog.client.cluster import Cluster
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Collection, Iterable
 from dataclasses import dataclass
 
-from leaselog.client import EARLIEST, Cluster, Topology, list_offsets, raise_for
+from leaselog.client import EARLIEST
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
+from leaselog.client.fetcher import list_offsets
+from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from leaselog.wire.primitives import Buffer

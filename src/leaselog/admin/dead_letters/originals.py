@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from leaselog.admin.dead_letters.letter import Letter, is_same
 from leaselog.admin.dead_letters.log_reader import read_offsets
-from leaselog.client import EARLIEST, LATEST, Cluster, list_offsets
+from leaselog.client import EARLIEST, LATEST
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 from leaselog.wire.records import Record
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from leaselog.admin.dead_letters.claim import RedriveStopped
 from leaselog.admin.dead_letters.log_reader import read_batches
 from leaselog.admin.dead_letters.memory import PendingBatch, PendingWindow
-from leaselog.client import LATEST, BrokerError, Cluster, list_offsets, raise_for
+from leaselog.client import LATEST, BrokerError
+from leaselog.client.cluster import Cluster
+from leaselog.client.errors import raise_for
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from leaselog.wire.messages.produce import (

@@ -27,7 +27,9 @@ from leaselog.admin.dead_letters.putting import Identity, is_there, put
 from leaselog.admin.dead_letters.selection import Selection
 from leaselog.admin.dead_letters.sorting import Sorted, bytes_of, record_of, sort_letters
 from leaselog.admin.dead_letters.topics import Span, name_of_topic, read_letters, spans_of
-from leaselog.client import LATEST, BrokerError, ClientError, Cluster, list_offsets
+from leaselog.client import LATEST, BrokerError, ClientError
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.client.surroundings import monotonic_s, wall_ms
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.records import Record

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from leaselog.admin.configs import Resource, ResourceType, describe_configs
 from leaselog.admin.dead_letters.letter import Letter, read_letter
 from leaselog.admin.dead_letters.log_reader import read_batches
-from leaselog.client import EARLIEST, LATEST, Cluster, list_offsets
+from leaselog.client import EARLIEST, LATEST
+from leaselog.client.cluster import Cluster
+from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 
 __all__ = ["TOPIC_CONFIG", "Span", "name_of_topic", "read_letters", "spans_of"]

@@ -73,6 +73,8 @@ async def _move_start(topic: str, wish: DeleteRecordsPartition, context: Request
             return ErrorCode.KAFKA_STORAGE_ERROR
         if partition.is_deleted:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if partition.is_replaced:  # the log that took its place would begin where this one did
+            return ErrorCode.KAFKA_STORAGE_ERROR
     outcome = log.delete_records(before)
     partition.begins_later()
     return outcome.code if isinstance(outcome, Refused) else outcome

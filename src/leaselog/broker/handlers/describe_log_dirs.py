@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from leaselog.broker.api import RequestContext, serves
 from leaselog.broker.partition import Partition
@@ -27,7 +27,7 @@ async def describe_log_dirs(
 ) -> DescribeLogDirsResponse:
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     async for partition in context.broker.turns.each(_asked(request, context)):
-        if partition is None or partition.is_deleted:
+        if partition is None:
             continue
         topics.setdefault(partition.name.topic, []).append(
             DescribeLogDirsPartition(
@@ -55,9 +55,16 @@ def _absolute(path: str) -> str:
     return os.path.abspath(path)
 
 
-def _asked(request: DescribeLogDirsRequest, context: RequestContext) -> Iterable[Partition | None]:
+def _asked(request: DescribeLogDirsRequest, context: RequestContext) -> Iterator[Partition | None]:
+    """Each as it is when its turn has come: a log that failed may be back by then, in another partition."""
     logs = context.broker.logs
     if request.topics is None:
-        return list(logs.partitions())
-    named = dict.fromkeys((topic.topic, index) for topic in request.topics for index in topic.partitions)
-    return (logs.partition(topic, index) for topic, index in named)
+        for partition in list(logs.partitions()):
+            yield logs.partition(*partition.name)
+        return
+    seen = set[tuple[str, int]]()
+    for topic in request.topics:
+        for index in topic.partitions:
+            if (topic.topic, index) not in seen:
+                seen.add((topic.topic, index))
+                yield logs.partition(topic.topic, index)

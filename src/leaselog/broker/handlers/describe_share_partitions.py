@@ -55,13 +55,15 @@ async def _described(
         return DescribedSharePartition(partition=index, error_code=partition)
     if topic is None:
         return DescribedSharePartition(partition=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    found = await standing(broker, SharePartitionKey(group_id, topic.topic_id, index), partition)
+    key = SharePartitionKey(group_id, topic.topic_id, index)
+    found = await standing(broker, key, partition)
     if isinstance(found, Refused):
         return DescribedSharePartition(partition=index, error_code=found.code, error_message=found.message)
-    return _shown(index, found, int(broker.monotonic_ms()))
+    given_up = broker.share_delivery.given_up_at(key)
+    return _shown(index, found, int(broker.monotonic_ms()), given_up)
 
 
-def _shown(index: int, found: Standing, now_ms: int) -> DescribedSharePartition:
+def _shown(index: int, found: Standing, now_ms: int, given_up: int) -> DescribedSharePartition:
     seen = found.inspection
     return DescribedSharePartition(
         partition=index,
@@ -90,4 +92,5 @@ def _shown(index: int, found: Standing, now_ms: int) -> DescribedSharePartition:
         waiting=seen.waiting,
         next_due_ms=-1 if seen.next_due_ms is None else max(0, seen.next_due_ms - now_ms),
         archiving=seen.archiving,
+        given_up=given_up,
     )

@@ -144,9 +144,8 @@ def _fetching(request: ShareFetchRequest, seats: SessionSeats, context: RequestC
     wants_none = request.max_records <= 0 or max_bytes <= 0 or request.share_session_epoch == FINAL_EPOCH
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
-    group = context.broker.shares.group(seats.session.key.group_id)
     return ShareFetching(
-        context.broker, group, seats, request, max_bytes, context.client, wants_records=not wants_none
+        context.broker, seats, request, max_bytes, context.client, wants_records=not wants_none
     )
 
 
@@ -211,7 +210,7 @@ def _response(
         ).share_record_lock_duration_ms,
         responses=by_topic(list(told.items()), ShareFetchableTopicResponse),
     )
-    if any(error in WRONG_LEADER for error in fetching.errors.values()):
+    if fetching.errors and any(error in WRONG_LEADER for error in fetching.errors.values()):
         here = broker.cluster
         response.node_endpoints = [
             NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)

@@ -105,6 +105,8 @@ class Lease:
     is_renewable: bool = True
     #: where its records are held once they are delivered
     held: Held | None = None
+    #: after how many deliveries the group gives up a record; None: nobody has asked
+    delivery_limit: int | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -147,6 +149,8 @@ class Bundle:
     #: failed in company: is tried without, so that one stale lease harms itself only
     is_alone: bool = False
     not_before_ms: int = 0
+    #: how often it was refused for something that may pass
+    failures: int = 0
     #: what was added to some of the types
     remarks: Mapping[int, Remark] = field(default_factory=dict)
 

@@ -7,13 +7,16 @@ await: a cancelled `poll` has taken no records, and a cancelled `commit_sync` go
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
+from leaselog.client.cluster import READY_TIMEOUT_S, Cluster
+from leaselog.client.config_values import Given
 from leaselog.client.errors import (
     ClientError,
     ConnectionLost,
@@ -21,6 +24,7 @@ from leaselog.client.errors import (
     raise_for,
 )
 from leaselog.client.share.acknowledgements import AcknowledgeType, Commit, TopicIdPartition
+from leaselog.client.share.calling import HandlerThreads, call_plain, check_handler, is_async
 from leaselog.client.share.carrier import Carrier
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import ShareCore
@@ -28,11 +32,19 @@ from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState, WakeupError
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.processing import ExceptionTypes, Outcome, Processing
+from leaselog.client.share.processing import ExceptionTypes, Judgement, Outcome, Processing
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.remarks import Remark
+from leaselog.client.share.stopping import StopSignals
 from leaselog.client.share.verdicts import Reason, Verdicts
-from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, Worker
+from leaselog.client.share.worker import (
+    DRAIN_TIMEOUT_S,
+    EARLIEST,
+    OnError,
+    Worker,
+    WorkerOptions,
+    tell_error,
+)
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_uuid
 from leaselog.model import TopicPartition
@@ -52,6 +64,8 @@ AcknowledgementCallback = Callable[[Mapping[TopicIdPartition, frozenset[int]], C
 
 #: Java's default
 CLOSE_TIMEOUT_S = 30.0
+#: a year: longer than any clock of an event loop is asked to wait at once
+FOR_EVER_S = 365 * 24 * 3600.0
 #: for the goodbye to a coordinator that may be gone: the group finds out by itself after the session time-out
 LEAVE_TIMEOUT_S = 3.0
 #: versions of ShareFetch and ShareAcknowledge before it know neither record_limit nor renewal
@@ -63,15 +77,16 @@ _log = logging.getLogger("leaselog.client.share")
 class AsyncShareConsumer(Verdicts[K, V]):
     """A member of a share group. Use as ``async with``, or `close` it; it connects when it is first polled.
 
-    Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. Time-outs of calls
-    are seconds. One task at a time may wait in here, else ``ConcurrentAccess``; `wakeup` may come from anywhere.
+    Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. A text in place of the
+    mapping is ``bootstrap.servers``. Time-outs of calls are seconds. One task at a time may wait in here, else
+    ``ConcurrentAccess``; `wakeup` may come from anywhere.
     """
 
     # The most particular first: the last takes any keyword.
     @overload
     def __init__(
         self: AsyncShareConsumer[K, V],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         *,
         key_deserializer: Deserializer[K],
         value_deserializer: Deserializer[V],
@@ -81,7 +96,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
     @overload
     def __init__(
         self: AsyncShareConsumer[bytes, V],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         *,
         value_deserializer: Deserializer[V],
         **more: object,
@@ -90,7 +105,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
     @overload
     def __init__(
         self: AsyncShareConsumer[K, bytes],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         *,
         key_deserializer: Deserializer[K],
         **more: object,
@@ -99,11 +114,11 @@ class AsyncShareConsumer(Verdicts[K, V]):
     @overload
     def __init__(
         self: AsyncShareConsumer[bytes, bytes],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         **more: object,
     ) -> None: ...
 
-    def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
+    def __init__(self, config: Given = None, **more: object) -> None:
         self.config = ShareConsumerConfig.of(config, **more)
         self.core = self._new_core()
         self._acknowledge = self.core.acknowledge
@@ -138,6 +153,11 @@ class AsyncShareConsumer(Verdicts[K, V]):
     def member_id(self) -> str:
         return self.core.member_id
 
+    @property
+    def cluster(self) -> Cluster:
+        """The connections, for whoever works for this consumer."""
+        return self._carrier.cluster
+
     def subscription(self) -> frozenset[str]:
         return self.core.subscription
 
@@ -162,8 +182,8 @@ class AsyncShareConsumer(Verdicts[K, V]):
 
     # records
 
-    async def poll(self, timeout: float = 1.0) -> list[ShareRecord[K, V]]:
-        """Records, at once if there are some, else an empty list after ``timeout`` seconds.
+    async def poll(self, timeout: float | None = 1.0) -> list[ShareRecord[K, V]]:
+        """Records, at once if there are some, else an empty list after ``timeout`` seconds; None or -1 is for ever.
 
         It ends what came before: in implicit mode the records of the last poll are accepted; in explicit mode all
         must have been acknowledged, else ``IllegalState``. Renewed records are presented again, and alone. Raises
@@ -171,22 +191,50 @@ class AsyncShareConsumer(Verdicts[K, V]):
         """
         with self._in_use("poll"):
             self.tell_completed()
-            deadline = monotonic_s() + _seconds(timeout)
+            deadline = monotonic_s() + _seconds_or_for_ever(timeout)
             again = self.core.begin_poll(_now_ms())
             if again:
                 self.pump()
                 return again
-            return await self._wait_records(deadline, self.config.max_poll_records)
+            return await self._wait_records(deadline)
 
-    async def _wait_records(self, deadline: float, limit: int) -> list[ShareRecord[K, V]]:
-        returned = 0
+    async def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
+        """Records one by one, for ever, until `wakeup` or the loop is left.
+
+        As a `poll` for each record: in implicit mode a record is accepted when the loop asks for the next one, so the
+        one at which the loop is left is not; in explicit mode it must have been acknowledged by then. Records that
+        nobody has come to go back, and that delivery is not counted.
+        """
+        while (record := await self.poll_one()) is not None:
+            yield record
+
+    async def poll_one(self) -> ShareRecord[K, V] | None:
+        """What `async for` asks for: the next record, waited for as long as it takes; None if it was woken up."""
+        with self._in_use("poll"):
+            self.tell_completed()
+            now_ms = _now_ms()
+            if not self._woken and self.core.begin_next(now_ms) and (records := self.core.take_one(now_ms)):
+                return records[0]
+            again = self.core.begin_poll(now_ms)
+            if again:
+                self.pump()
+                return again[0]
+            try:
+                return (await self._wait_records(monotonic_s() + FOR_EVER_S, one_by_one=True))[0]
+            except WakeupError:
+                return None
+
+    async def _wait_records(self, deadline: float, *, one_by_one: bool = False) -> list[ShareRecord[K, V]]:
+        returned, limit = 0, self.config.max_poll_records
         try:
             while True:
                 self.check_woken()
-                records = self.core.take(_now_ms(), limit)
+                records = self.core.take_one(_now_ms()) if one_by_one else self.core.take(_now_ms(), limit)
                 returned = len(records)
                 remaining = deadline - monotonic_s()
                 if records:
+                    if one_by_one:
+                        self.core.go_one_by_one(_now_ms())
                     return records
                 self.core.want_records(max(0, int(remaining * 1000)), limit)
                 self.pump()
@@ -251,7 +299,10 @@ class AsyncShareConsumer(Verdicts[K, V]):
 
     def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
         self._check_open()
-        if len(of) == 1:
+        if kind is AcknowledgeType.RENEW and self.core.has_worker:
+            self.core.renew_now(of[0] if len(of) == 1 else self.core.holdings.find(*of), _now_ms())
+            self.pump()
+        elif len(of) == 1:
             self.core.acknowledge(of[0], kind, remark)
         else:
             topic, partition, offset = of
@@ -303,19 +354,19 @@ class AsyncShareConsumer(Verdicts[K, V]):
         self,
         record: ShareRecord[K, V],
         *,
+        reject: ExceptionTypes = (),
         transient: ExceptionTypes = (),
         suppress: bool = False,
     ) -> Processing[K, V]:
         """``with consumer.processing(record):`` accepts the record if the block ends well.
 
-        A `Transient` exception, one of ``transient``, or a cancellation releases it, any other rejects it with the
-        exception as the reason; the exception goes on unless ``suppress``. Meanwhile, and until the next poll, the
-        records of the last poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In
-        explicit mode only.
+        An exception releases it, or rejects it if it is a `Reject` or one of ``reject`` and not of ``transient``, and
+        is the reason then; it goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last
+        poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
         """
         if not self.config.is_explicit:
             raise IllegalState("processing needs share.acknowledgement.mode=explicit")
-        return Processing(self, record, transient, suppress)
+        return Processing(self, record, Judgement.of(reject=reject, transient=transient), suppress)
 
     def begin_work_on(self, record: ShareRecord[Any, Any]) -> None:
         """What `processing` does when the block begins."""
@@ -335,31 +386,71 @@ class AsyncShareConsumer(Verdicts[K, V]):
 
     async def run(
         self,
-        handler: Callable[[ShareRecord[K, V]], Awaitable[object]],
+        handler: Callable[[ShareRecord[K, V]], object],
         *,
         concurrency: int = 1,
+        reject: ExceptionTypes = (),
         transient: ExceptionTypes = (),
+        retry_delays: Iterable[float] | None = None,
+        begins: str | None = EARLIEST,
         on_error: OnError | None = None,
         drain_timeout: float = DRAIN_TIMEOUT_S,
+        handle_signals: bool = True,
     ) -> None:
-        """Hand every record to ``handler``, up to ``concurrency`` at a time, until `wakeup`.
+        """Hand every record to ``handler``, up to ``concurrency`` at a time, until `wakeup`, SIGTERM or SIGINT.
 
-        A record is accepted when its handler returns, and released or rejected as `processing` does it, in either
-        acknowledgement mode. ``on_error`` is told of each failure, without it the log is. A record that cannot be
-        deserialised is rejected without bothering the handler. Woken up, it lets handlers finish, for
-        ``drain_timeout`` seconds, and gives back what none has begun; cancelled, it cancels them first.
+        A coroutine function runs in this loop, any other in threads; what it returns is awaited if it can be. All
+        else is as `ShareConsumer.run` has it. Cancelled, it cancels the handlers and releases their records.
         """
-        worker = Worker(
-            self,
-            handler,
+        check_handler(handler, blocking=False)
+        options = WorkerOptions.of(
             concurrency=concurrency,
+            reject=reject,
             transient=transient,
-            on_error=on_error,
-            drain_timeout_s=drain_timeout,
+            retry_delays=retry_delays,
+            begins=begins,
+            drain_timeout=drain_timeout,
         )
+        threads = HandlerThreads(concurrency, "leaselog-handler")
+        is_coroutines = is_async(handler)
+
+        async def handle(record: ShareRecord[Any, Any]) -> BaseException | None:
+            made: Any
+            if is_coroutines:
+                made = handler(record)
+            else:
+                made, error = await threads.call(lambda: call_plain(handler, record))
+                if error is not None:
+                    return error
+            if inspect.isawaitable(made):
+                await made
+            return None
+
+        async def tell(
+            record: ShareRecord[Any, Any], error: Exception, kind: AcknowledgeType
+        ) -> BaseException | None:
+            return tell_error(on_error, record, error, kind)
+
+        worker = Worker(self, handle, tell, options)
+        try:
+            with StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals) as signals:
+                ended_by = await self.work(worker)
+        finally:
+            threads.close()
+        signals.pass_on()
+        if ended_by is not None:
+            raise ended_by
+
+    async def work(self, worker: Worker) -> BaseException | None:
+        """What `run` does: the worker's life, and what a handler raised to end it."""
         with self._in_use("run"):
-            await worker.run()
+            self.core.has_worker = True
+            try:
+                ended_by = await worker.run()
+            finally:
+                self.core.has_worker = False
             self._woken = False  # it was asked to end more than once
+            return ended_by
 
     async def end_work(self, timeout_s: float) -> None:
         """End the share sessions: what was said is said, the rest goes back. The membership stays."""
@@ -379,6 +470,18 @@ class AsyncShareConsumer(Verdicts[K, V]):
             with suppress(RuntimeError):  # the loop is closed: nobody waits in it
                 self._loop.call_soon_threadsafe(self.notify)
 
+    async def wait_until_ready(self, timeout: float | None = READY_TIMEOUT_S) -> None:
+        """Returns when the cluster answers, and has every topic subscribed to, with a leader for each partition.
+
+        Raises the reason why not after ``timeout`` seconds, or at once if waiting cannot help.
+        """
+        with self._in_use("wait_until_ready"):
+            await self._carrier.cluster.wait_until_ready(
+                _seconds_or_for_ever(timeout),
+                sorted(self.core.subscription),
+                auto_create=self.config.allow_auto_create_topics,
+            )
+
     @property
     def acquisition_lock_timeout(self) -> float | None:
         """For how many seconds the group's records are lent; None before the first answer."""
@@ -386,6 +489,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         return None if lock_ms is None else lock_ms / 1000
 
     def metrics(self) -> dict[MetricName, float]:
+        """Kafka's numbers and names. From any thread, while a worker runs as well."""
         return self.core.metrics.snapshot(_now_ms())
 
     async def client_instance_id(self, timeout: float) -> UUID:
@@ -521,6 +625,10 @@ def _let_go(waiter: asyncio.Future[None]) -> None:
 
 
 def _seconds(timeout: float) -> float:
-    if timeout < 0:
+    if not timeout >= 0:
         raise ValueError(f"timeout={timeout}: expected zero or more seconds")
-    return timeout
+    return min(timeout, FOR_EVER_S)
+
+
+def _seconds_or_for_ever(timeout: float | None) -> float:
+    return FOR_EVER_S if timeout is None or timeout == -1 else _seconds(timeout)

@@ -6,16 +6,17 @@ which are made for that. Callbacks and handlers run in the application's threads
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from uuid import UUID
 
+from leaselog.client.cluster import READY_TIMEOUT_S
+from leaselog.client.config_values import Given
+from leaselog.client.forks import tell_of_forks
 from leaselog.client.loop_thread import LoopThread
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.async_consumer import (
@@ -24,15 +25,24 @@ from leaselog.client.share.async_consumer import (
     AsyncShareConsumer,
     CommitResults,
 )
+from leaselog.client.share.calling import HandlerThreads, call_plain, check_handler, refused_awaitable
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.processing import ExceptionTypes, Outcome, Processing
+from leaselog.client.share.processing import ExceptionTypes, Judgement, Outcome, Processing
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.remarks import Remark
+from leaselog.client.share.stopping import StopSignals
 from leaselog.client.share.verdicts import Reason, Verdicts
-from leaselog.client.share.worker import DRAIN_TIMEOUT_S, OnError, tell_error
+from leaselog.client.share.worker import (
+    DRAIN_TIMEOUT_S,
+    EARLIEST,
+    OnError,
+    Worker,
+    WorkerOptions,
+    tell_error,
+)
 from leaselog.model import TopicPartition
 
 __all__ = ["ShareConsumer"]
@@ -57,15 +67,16 @@ class _Driven(AsyncShareConsumer[Any, Any]):
 class ShareConsumer(Verdicts[K, V]):
     """A member of a share group. Use as ``with``, or `close` it; it connects when it is first polled.
 
-    Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. Time-outs of calls
-    are seconds. One thread at a time may be in here, else ``ConcurrentAccess``; `wakeup` may come from anywhere.
+    Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. A text in place of the
+    mapping is ``bootstrap.servers``. Time-outs of calls are seconds. One thread at a time may be in here, else
+    ``ConcurrentAccess``; `wakeup` may come from anywhere.
     """
 
     # The most particular first: the last takes any keyword.
     @overload
     def __init__(
         self: ShareConsumer[K, V],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         *,
         key_deserializer: Deserializer[K],
         value_deserializer: Deserializer[V],
@@ -75,7 +86,7 @@ class ShareConsumer(Verdicts[K, V]):
     @overload
     def __init__(
         self: ShareConsumer[bytes, V],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         *,
         value_deserializer: Deserializer[V],
         **more: object,
@@ -84,7 +95,7 @@ class ShareConsumer(Verdicts[K, V]):
     @overload
     def __init__(
         self: ShareConsumer[K, bytes],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         *,
         key_deserializer: Deserializer[K],
         **more: object,
@@ -93,21 +104,37 @@ class ShareConsumer(Verdicts[K, V]):
     @overload
     def __init__(
         self: ShareConsumer[bytes, bytes],
-        config: Mapping[str, object] | None = None,
+        config: Given = None,
         **more: object,
     ) -> None: ...
 
-    def __init__(self, config: Mapping[str, object] | None = None, **more: object) -> None:
-        self._consumer = _Driven(config, **more)
-        self._acknowledge = self._consumer.core.acknowledge
+    def __init__(self, config: Given = None, **more: object) -> None:
+        self._given = (config, more)
+        self._make()
         self._thread: LoopThread | None = None
         self._in_use = threading.Lock()
+        self._is_of_a_parent = False
         self._user = ""
         self._in_callback = False
         self._callback: AcknowledgementCallback | None = None
         #: records that arrived for a poll which was interrupted just then
         self._left_over: list[ShareRecord[K, V]] = []
         self._closed = False
+        tell_of_forks(self)
+
+    def _make(self) -> None:
+        config, more = self._given
+        self._consumer = _Driven(config, **more)
+        self._acknowledge = self._consumer.core.acknowledge
+
+    def begin_in_child(self) -> None:
+        """What `forks` calls in the child of a fork: what has begun is the parent's, else this is another member."""
+        self._in_use = threading.Lock()
+        if self._thread is None:
+            self._make()
+        else:
+            self._is_of_a_parent = True
+            self._in_use.acquire()  # so that calls which take the short way take the long one, and are refused
 
     def __enter__(self) -> ShareConsumer[K, V]:
         return self
@@ -148,8 +175,8 @@ class ShareConsumer(Verdicts[K, V]):
 
     # records
 
-    def poll(self, timeout: float = 1.0) -> list[ShareRecord[K, V]]:
-        """Records, at once if there are some, else an empty list after ``timeout`` seconds.
+    def poll(self, timeout: float | None = 1.0) -> list[ShareRecord[K, V]]:
+        """Records, at once if there are some, else an empty list after ``timeout`` seconds; None or -1 is for ever.
 
         It ends what came before: in implicit mode the records of the last poll are accepted; in explicit mode all
         must have been acknowledged, else ``IllegalState``. Renewed records are presented again, and alone. Raises
@@ -161,6 +188,26 @@ class ShareConsumer(Verdicts[K, V]):
                 records, self._left_over = self._left_over, []
                 return records
             return self._wait(self._consumer.poll(timeout), self._keep)
+
+    def __iter__(self) -> Iterator[ShareRecord[K, V]]:
+        """Records one by one, for ever, until `wakeup` or the loop is left.
+
+        As a `poll` for each record: in implicit mode a record is accepted when the loop asks for the next one, so the
+        one at which the loop is left is not; in explicit mode it must have been acknowledged by then. Records that
+        nobody has come to go back, and that delivery is not counted.
+        """
+        while (record := self._poll_one()) is not None:
+            yield record
+
+    def _poll_one(self) -> ShareRecord[K, V] | None:
+        with self._use("poll"):
+            self._tell_completed()
+            if self._left_over:
+                return self._left_over.pop(0)
+            return self._wait(self._consumer.poll_one(), self._keep_one)
+
+    def _keep_one(self, record: ShareRecord[Any, Any] | None) -> None:
+        self._left_over = [] if record is None else [record]
 
     def _keep(self, records: list[ShareRecord[Any, Any]]) -> None:
         self._left_over = records
@@ -225,6 +272,9 @@ class ShareConsumer(Verdicts[K, V]):
             self._in_use.release()
 
     def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+        if kind is AcknowledgeType.RENEW and self._consumer.core.has_worker:
+            self._do(lambda: self._consumer._say(of, kind, None))  # a handler's, in a thread of its own
+            return
         with self._use("acknowledge"):
             self._consumer._say(of, kind, remark)
 
@@ -260,19 +310,19 @@ class ShareConsumer(Verdicts[K, V]):
         self,
         record: ShareRecord[K, V],
         *,
+        reject: ExceptionTypes = (),
         transient: ExceptionTypes = (),
         suppress: bool = False,
     ) -> Processing[K, V]:
         """``with consumer.processing(record):`` accepts the record if the block ends well.
 
-        A `Transient` exception, one of ``transient``, or an interruption releases it, any other rejects it with the
-        exception as the reason; the exception goes on unless ``suppress``. Meanwhile, and until the next poll, the
-        records of the last poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In
-        explicit mode only.
+        An exception releases it, or rejects it if it is a `Reject` or one of ``reject`` and not of ``transient``, and
+        is the reason then; it goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last
+        poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
         """
         if not self.config.is_explicit:
             raise IllegalState("processing needs share.acknowledgement.mode=explicit")
-        return Processing(self, record, transient, suppress)
+        return Processing(self, record, Judgement.of(reject=reject, transient=transient), suppress)
 
     def begin_work_on(self, record: ShareRecord[Any, Any]) -> None:
         """What `processing` does when the block begins."""
@@ -292,39 +342,67 @@ class ShareConsumer(Verdicts[K, V]):
         handler: Callable[[ShareRecord[K, V]], object],
         *,
         concurrency: int = 1,
+        reject: ExceptionTypes = (),
         transient: ExceptionTypes = (),
+        retry_delays: Iterable[float] | None = None,
+        begins: str | None = EARLIEST,
         on_error: OnError | None = None,
         drain_timeout: float = DRAIN_TIMEOUT_S,
+        handle_signals: bool = True,
     ) -> None:
-        """Hand every record to ``handler``, in up to ``concurrency`` threads at a time, until `wakeup`.
+        """Hand every record to ``handler``, in up to ``concurrency`` threads, until `wakeup`, SIGTERM or SIGINT.
 
-        A record is accepted when its handler returns, and released or rejected as `processing` does it, in either
-        acknowledgement mode. ``on_error`` is told of each failure, without it the log is. A record that cannot be
-        deserialised is rejected without bothering the handler. Woken up or interrupted, it lets handlers finish, for
-        ``drain_timeout`` seconds, and gives back what none has begun.
+        A record is accepted when its handler returns, in either acknowledgement mode. An exception releases it, and it
+        comes again after the next of ``retry_delays``, in seconds; without them, after what the group is configured
+        for, or about 1 s, 10 s, a minute and ten minutes. `Reject` rejects it, and so do types in ``reject`` that are
+        not in ``transient`` as well. ``on_error`` hears of each failure, without it the log does. A record that cannot
+        be deserialised fails without bothering the handler. While everything fails one record at a time is tried.
+
+        A group that nobody has configured otherwise ``begins`` with the earliest record; None leaves that alone.
+
+        Asked to end, it takes no more records, lets handlers finish, for ``drain_timeout`` seconds, gives back what
+        none has begun, and returns. A second signal ends it at once. Signals are left alone where the application has
+        handlers of its own, outside the main thread, and without ``handle_signals``.
         """
+        check_handler(handler, blocking=True)
+        options = WorkerOptions.of(
+            concurrency=concurrency,
+            reject=reject,
+            transient=transient,
+            retry_delays=retry_delays,
+            begins=begins,
+            drain_timeout=drain_timeout,
+        )
+        threads = HandlerThreads(concurrency, "leaselog-handler")
+
+        def call(record: ShareRecord[Any, Any]) -> BaseException | None:
+            made, error = call_plain(handler, record)
+            return refused_awaitable(handler, made) if error is None else error
+
+        async def handle(record: ShareRecord[Any, Any]) -> BaseException | None:
+            return await threads.call(lambda: call(record))
+
+        async def tell(
+            record: ShareRecord[Any, Any], error: Exception, kind: AcknowledgeType
+        ) -> BaseException | None:
+            return await threads.call(lambda: tell_error(on_error, record, error, kind))
+
         with self._use("run"):
-            threads = ThreadPoolExecutor(max(1, concurrency), "leaselog-handler")
-
-            async def handle(record: ShareRecord[Any, Any]) -> None:
-                await asyncio.get_running_loop().run_in_executor(threads, handler, record)
-
-            def tell(record: ShareRecord[Any, Any], error: Exception, kind: AcknowledgeType) -> None:
-                threads.submit(tell_error, on_error, record, error, kind)
-
-            work = self._consumer.run(
-                handle,
-                concurrency=concurrency,
-                transient=transient,
-                on_error=tell,
-                drain_timeout=drain_timeout,
-            )
+            worker = Worker(self._consumer, handle, tell, options)
             try:
-                # Ctrl-C is a request to end well: it drains like a wake-up, and goes on when that is done.
-                self._wait(work, interrupt=self._consumer.wakeup, grace_s=drain_timeout + CLOSE_TIMEOUT_S)
+                with StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals) as signals:
+                    # An interruption that comes nevertheless is a request to end well, and goes on when that is done.
+                    ended_by = self._wait(
+                        self._consumer.work(worker),
+                        interrupt=self._consumer.wakeup,
+                        grace_s=drain_timeout + CLOSE_TIMEOUT_S,
+                    )
             finally:
-                threads.shutdown(wait=False, cancel_futures=True)
+                threads.close()
                 self._tell_completed()
+        signals.pass_on()
+        if ended_by is not None:
+            raise ended_by
 
     # other calls
 
@@ -332,14 +410,23 @@ class ShareConsumer(Verdicts[K, V]):
         """The call that waits now, or the next that could, raises ``WakeupError``. From any thread."""
         self._consumer.wakeup()
 
+    def wait_until_ready(self, timeout: float | None = READY_TIMEOUT_S) -> None:
+        """Returns when the cluster answers, and has every topic subscribed to, with a leader for each partition.
+
+        Raises the reason why not after ``timeout`` seconds, or at once if waiting cannot help.
+        """
+        with self._use("wait_until_ready"):
+            self._wait(self._consumer.wait_until_ready(timeout))
+
     @property
     def acquisition_lock_timeout(self) -> float | None:
         """For how many seconds the group's records are lent; None before the first answer."""
         return self._consumer.acquisition_lock_timeout
 
     def metrics(self) -> dict[MetricName, float]:
-        with self._use("metrics"):
-            return self._do(self._consumer.metrics)
+        """Kafka's numbers and names. From any thread, from a handler too."""
+        self._check_process()
+        return self._consumer.metrics()
 
     def client_instance_id(self, timeout: float) -> UUID:
         """The id under which the cluster knows this client in telemetry. Raises ``UnsupportedVersion`` without such."""
@@ -351,7 +438,7 @@ class ShareConsumer(Verdicts[K, V]):
 
         In implicit mode nothing is accepted here. Cannot be woken up; a second call does nothing.
         """
-        if self._closed:
+        if self._closed or self._is_of_a_parent:
             return
         with self._use("close"):
             try:
@@ -366,8 +453,15 @@ class ShareConsumer(Verdicts[K, V]):
 
     # crossing over
 
+    def _check_process(self) -> None:
+        if self._is_of_a_parent:
+            raise IllegalState(
+                "This consumer was made before a fork, and is its parent's: make one in each process that uses one."
+            )
+
     @contextmanager
     def _use(self, what: str) -> Iterator[None]:
+        self._check_process()
         if self._in_callback:
             raise IllegalState(
                 "Share consumer methods are not accessible from user-defined acknowledgement commit callback."

@@ -5,11 +5,10 @@ What Kafka's consumer knows and a share consumer may not have is refused by name
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from leaselog.client.config_values import LONG_MAX, ConfigValues
+from leaselog.client.config_values import LONG_MAX, ConfigValues, Given
 from leaselog.client.errors import ConfigError
 from leaselog.client.share.deserializers import Deserializer, as_bytes, deserializer_of
 
@@ -83,7 +82,7 @@ class ShareConsumerConfig:
     presents_again: bool = False
 
     @classmethod
-    def of(cls, *given: Mapping[str, object] | None, **more: object) -> ShareConsumerConfig:
+    def of(cls, *given: Given, **more: object) -> ShareConsumerConfig:
         """Later values win. Raises ``ConfigError``."""
         values = ConfigValues(*given, more)
         illegal = [key for key in _NOT_FOR_SHARE_GROUPS if key in values]

@@ -19,6 +19,7 @@ from leaselog.client.compiled_records import record_reader
 from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, is_retriable
 from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Commit, Lease, TopicIdPartition
 from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
+from leaselog.client.share.backoff import backoff_ms
 from leaselog.client.share.config import RECORD_LIMIT, ShareConsumerConfig
 from leaselog.client.share.errors import IllegalState
 from leaselog.client.share.holdings import Holdings
@@ -28,6 +29,7 @@ from leaselog.client.share.node_session import FetchWish, NodeAsk, NodeSession
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.remarks import GIVEN_BACK, Remark
 from leaselog.client.share.routes import Routes
+from leaselog.client.share.withheld import withheld
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.errors import DecodeError
@@ -102,6 +104,7 @@ class ShareCore:
             rack_id=config.client_rack,
             max_poll_interval_ms=config.max_poll_interval_ms,
             retry_backoff_ms=config.retry_backoff_ms,
+            retry_backoff_max_ms=config.retry_backoff_max_ms,
         )
         self._decoding = Decoding(
             config.key_deserializer,
@@ -125,6 +128,12 @@ class ShareCore:
         self.is_worked_on = False
         #: of the last poll, those whose work was seen to begin: of the others nobody can tell, unless there are some
         self._begun = set[AnyRecord]()
+        #: a worker acknowledges what it holds, and `renew` is a handler's wish for more time
+        self.has_worker = False
+        #: after how many deliveries the group gives up a record, if somebody has asked
+        self.delivery_limit: int | None = None
+        #: until then what is accepted record by record is not queued; then it is, with the next step
+        self._one_by_one_until_ms: int | None = None
         #: ask brokers to leave the records out
         self.ranges_only = False
         # topics
@@ -202,6 +211,23 @@ class ShareCore:
         self._queue_said(now_ms, None, self._deadline(now_ms), is_urgent=False)
         return []
 
+    def begin_next(self, now_ms: int) -> bool:
+        """As `begin_poll` for one record more, of those that are here: whether that is all, and nothing need be sent.
+
+        In implicit mode only. What is accepted waits a moment for others, as it would in the outbox; `step` sends it.
+        """
+        until_ms = self._one_by_one_until_ms
+        if until_ms is None or now_ms >= until_ms or not self._buffer or self.holdings.is_renewing:
+            return False
+        self._mark_poll(now_ms)
+        self.holdings.accept_all()
+        return True
+
+    def go_one_by_one(self, now_ms: int) -> None:
+        """For a moment, `begin_next` may do."""
+        if not self._config.is_explicit and self._buffer:
+            self._one_by_one_until_ms = now_ms + RIDE_MS
+
     def begin_work(self, now_ms: int) -> None:
         """As `begin_poll`, for a worker that acknowledges each record when it is done with it, and says so here."""
         if not self._subscription:
@@ -216,12 +242,29 @@ class ShareCore:
 
     def take(self, now_ms: int, limit: int) -> list[AnyRecord]:
         """Records for the application, ``limit`` or a few more, or none. Raises what it has to know first."""
+        self._raise_what_to_know()
+        if self.holdings.is_renewing:
+            return self.holdings.take_renewed()
+        return self._take_acquired(now_ms, limit)
+
+    def take_one(self, now_ms: int) -> list[AnyRecord]:
+        """The next record or none, for who goes through them one by one; what comes with it is kept for later."""
+        self._raise_what_to_know()
+        if self.holdings.is_renewing:
+            return self.holdings.take_renewed(1)
+        records = self._take_acquired(now_ms, 1)
+        if len(records) > 1:
+            self.holdings.withhold(records[1:])
+            self._buffer.extendleft(reversed(withheld(records[1:])))
+        return records[:1]
+
+    def _raise_what_to_know(self) -> None:
         if (failed := self._membership.take_error()) is not None:
             raise failed
         if self._errors:
             raise self._errors.popleft()
-        if self.holdings.is_renewing:
-            return self.holdings.take_renewed()
+
+    def _take_acquired(self, now_ms: int, limit: int) -> list[AnyRecord]:
         records = list[AnyRecord]()
         while self._buffer and len(records) < limit and not self._errors:
             acquired = self._buffer[0]
@@ -281,6 +324,8 @@ class ShareCore:
     def acknowledge(
         self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT, remark: Remark | None = None
     ) -> None:
+        if self.has_worker and kind == AcknowledgeType.RENEW:
+            raise IllegalState("A handler renews with `renew`.")
         if not self._config.is_explicit or kind.__class__ is not AcknowledgeType:
             kind = self._check_kind(kind)
         self.holdings.acknowledge(record, kind, remark)
@@ -300,13 +345,43 @@ class ShareCore:
         record.lease.delivered_ms = now_ms
         self._begun.add(record)
 
+    def renew_now(self, record: AnyRecord, now_ms: int) -> None:
+        """A handler needs more time: the lock begins anew, and is renewed for a while from here on.
+
+        Raises ``IllegalState`` for a record that nobody works on.
+        """
+        lease = record.lease
+        if not self.holdings.is_open(record) or lease.life.ended is not None:
+            raise IllegalState(f"{record} is not being worked on")
+        lease.delivered_ms = now_ms
+        if lease.is_renewable and not lease.is_renewing:
+            self._renew(
+                lease,
+                [o for held, offsets in self.holdings.leases() if held is lease for o in offsets],
+                now_ms,
+            )
+
+    def keep(self, records: Iterable[AnyRecord], now_ms: int) -> None:
+        """These are held on purpose: their leases are renewed for as long as somebody says so."""
+        for record in records:
+            record.lease.delivered_ms = now_ms
+
+    def may_keep(self, record: AnyRecord, now_ms: int) -> bool:
+        """Whether this record's lease will last a while: it can be renewed, or is young."""
+        lease = record.lease
+        return lease.is_renewable or self._lock_ms * _GIVE_BACK_AT < lease.deadline_ms - now_ms
+
+    def knows_remarks(self, record: AnyRecord) -> bool:
+        """Whether the broker that lent it understands a delay and a reason."""
+        return self._nodes[record.lease.node_id].knows_remarks
+
     def give_back_unbegun(self, records: Iterable[AnyRecord]) -> None:
         """Nobody has begun to work on these: their delivery is not counted, where the broker knows how.
 
         Of another broker's they go back when the session ends, which on some costs less than a release.
         """
         for record in records:
-            if self.holdings.is_open(record) and self._nodes[record.lease.node_id].knows_remarks:
+            if self.holdings.is_open(record) and self.knows_remarks(record):
                 self.holdings.acknowledge(record, AcknowledgeType.RELEASE, GIVEN_BACK)
 
     def _check_kind(self, kind: AcknowledgeType) -> AcknowledgeType:
@@ -431,6 +506,8 @@ class ShareCore:
             times += [bundle.deadline_ms for bundle in node.outbox]
         if self._buffer:
             times.append(self._late_at_ms(self._buffer[0]))
+        if self._one_by_one_until_ms is not None:
+            times.append(self._one_by_one_until_ms)
         if self.is_worked_on:
             times += [self._renew_at_ms(lease) for lease, _ in self.holdings.leases()]
         due = [at for at in times if at is not None]
@@ -448,6 +525,9 @@ class ShareCore:
         if (topics := self._routes.take_question(now_ms)) is not None:
             steps.append(MetadataAsk(topics))
         self._give_back_late(now_ms)
+        if self._one_by_one_until_ms is not None and now_ms >= self._one_by_one_until_ms:
+            self._one_by_one_until_ms = None
+            self._queue_said(now_ms, None, self._deadline(now_ms), is_urgent=True)
         if self.is_worked_on:
             self._renew_leases(now_ms)
         fetch_nodes = self._choose_fetch_nodes(now_ms)
@@ -548,10 +628,13 @@ class ShareCore:
         for lease, offsets in self.holdings.leases():
             at_ms = self._renew_at_ms(lease)
             if at_ms is not None and at_ms <= now_ms:
-                lease.is_renewing = True
-                self.metrics.renewals.record(len(offsets), now_ms)
-                types = dict.fromkeys(offsets, int(AcknowledgeType.RENEW))
-                self._send(Bundle(lease, types, lease.deadline_ms, is_urgent=True, is_visible=False))
+                self._renew(lease, offsets, now_ms)
+
+    def _renew(self, lease: Lease, offsets: Sequence[int], now_ms: int) -> None:
+        lease.is_renewing = True
+        self.metrics.renewals.record(len(offsets), now_ms)
+        types = dict.fromkeys(offsets, int(AcknowledgeType.RENEW))
+        self._send(Bundle(lease, types, lease.deadline_ms, is_urgent=True, is_visible=False))
 
     def _renewed(self, bundle: Bundle, error: ClientError | None, sent_ms: int) -> None:
         if not bundle.is_visible:
@@ -562,7 +645,14 @@ class ShareCore:
                 bundle.lease.is_renewable = False
             return
         old = bundle.lease
-        lease = Lease(old.where, old.node_id, old.life, sent_ms + self._lock_ms, sent_ms)
+        lease = Lease(
+            old.where,
+            old.node_id,
+            old.life,
+            sent_ms + self._lock_ms,
+            sent_ms,
+            delivery_limit=old.delivery_limit,
+        )
         self.holdings.renewed(bundle, lease if error is None else None)
 
     # hearing
@@ -597,7 +687,7 @@ class ShareCore:
             case NodeAsk():
                 node = self._nodes[ask.node_id]
                 node.lost()
-                node.not_before_ms = now_ms + self._config.retry_backoff_ms
+                self._hold_back(node, now_ms)
                 self._routes.doubt(now_ms)
                 for some in ask.bundles.values():
                     for bundle in some:
@@ -614,7 +704,7 @@ class ShareCore:
             return True
         if error.code in _TOLD_AT_TOP:
             self._errors.append(error)
-        node.not_before_ms = now_ms + self._config.retry_backoff_ms
+        self._hold_back(node, now_ms)
         for some in ask.bundles.values():
             self._decided(node, some, error, now_ms)
         self._drop_hopeless(node, now_ms)
@@ -632,7 +722,7 @@ class ShareCore:
         if answer.acquisition_lock_timeout_ms > 0:
             self._lock_timeout_ms = answer.acquisition_lock_timeout_ms
         decided = set[TopicIdPartition]()
-        records = 0
+        records = failed = 0
         for topic in answer.responses:
             for data in topic.partitions:
                 where = self._routes.where(topic.topic_id, data.partition_index)
@@ -641,16 +731,28 @@ class ShareCore:
                     error = _error(data.acknowledge_error_code, data.acknowledge_error_message)
                     self._decided(node, ask.bundles[where], error, now_ms)
                 if data.error_code:
-                    self._fetch_failed(node, where, data, now_ms)
+                    failed += 1
+                    self._fetch_failed(where, data, now_ms)
                 if data.acquired_records:
                     records += self._buffer_up(node, where, data, now_ms)
         self._undecided(node, ask, decided, now_ms)
+        if failed < node.partition_count:  # the others are not to wait long for those
+            node.failures = 0
+        if failed:
+            self._hold_back(node, now_ms)
         if records:
             self.metrics.records.record(records, now_ms)
         assert node.life is life, "an answer without an error keeps the session"
 
     def _buffer_up(self, node: NodeSession, where: TopicIdPartition, data: PartitionData, now_ms: int) -> int:
-        lease = Lease(where, node.node_id, node.life, now_ms + self._lock_ms, now_ms)
+        lease = Lease(
+            where,
+            node.node_id,
+            node.life,
+            now_ms + self._lock_ms,
+            now_ms,
+            delivery_limit=self.delivery_limit,
+        )
         told = [(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records]
         try:
             ranges = list(lent_ranges(told))
@@ -667,11 +769,16 @@ class ShareCore:
         self._give_back(acquired, now_ms)
         return 0
 
-    def _fetch_failed(
-        self, node: NodeSession, where: TopicIdPartition, data: PartitionData, now_ms: int
-    ) -> None:
+    def _hold_back(self, node: NodeSession, now_ms: int) -> None:
+        """Something there needs a moment, a longer one each time that there was nothing else."""
+        node.failures += 1
+        node.not_before_ms = max(node.not_before_ms, now_ms + self._backoff_ms(node.failures))
+
+    def _backoff_ms(self, failures: int) -> int:
+        return backoff_ms(failures, self._config.retry_backoff_ms, self._config.retry_backoff_max_ms)
+
+    def _fetch_failed(self, where: TopicIdPartition, data: PartitionData, now_ms: int) -> None:
         error = BrokerError(data.error_code, data.error_message or str(where))
-        node.not_before_ms = max(node.not_before_ms, now_ms + self._config.retry_backoff_ms)
         if error.code in _TOLD_BY_POLL:
             self._errors.append(error)
         elif error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
@@ -719,7 +826,8 @@ class ShareCore:
                 node.outbox.append(bundle)
             elif error is not None and _may_pass(error) and bundle.lease.life.ended is None:
                 bundle.is_urgent = True
-                bundle.not_before_ms = now_ms + self._config.retry_backoff_ms
+                bundle.failures += 1
+                bundle.not_before_ms = now_ms + self._backoff_ms(bundle.failures)
                 node.outbox.append(bundle)
             else:
                 self._settle(bundle, error, now_ms)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from leaselog.client.errors import ClientError
+from leaselog.client.errors import ClientError, IllegalState
 
 __all__ = [
     "ConcurrentAccess",
     "IllegalState",
     "RecordDeserializationError",
+    "Reject",
     "Transient",
     "WakeupError",
 ]
-
-
-class IllegalState(RuntimeError):
-    """The call does not fit what the consumer is doing: Java's IllegalStateException."""
 
 
 class ConcurrentAccess(IllegalState):
@@ -34,11 +31,18 @@ class RecordDeserializationError(ClientError):
         self.__cause__ = cause
 
 
+class Reject(Exception):
+    """Raise it, or a subclass, from a handler: the record will never be dealt with, and is not to come again.
+
+    Its text is the reason that the dead letter names; without one it is the exception that it was raised ``from``.
+    """
+
+
 class Transient(Exception):
     """Raise it, or a subclass, from a handler: the record is not at fault, it is released and comes again.
 
-    With a ``delay`` it comes no earlier than after so many seconds; a time that has passed means at once. Without, the
-    group's configuration says when. A subclass may have a ``delay`` for all of its kind.
+    So it is with any exception but `Reject`; this one can say when: with a ``delay`` the record comes no earlier than
+    after so many seconds, and a time that has passed means at once. A subclass may have a ``delay`` for all its kind.
     """
 
     delay: float | None = None

@@ -57,6 +57,13 @@ class Holdings:
         held = lease.held = self._held.setdefault(lease.where, Held())
         return held
 
+    def withhold(self, records: Iterable[AnyRecord]) -> None:
+        """These were not delivered after all."""
+        for record in records:
+            if self.is_open(record) and (held := record.lease.held) is not None:
+                del held.open[record.offset]
+                _unsay(held, record.offset)
+
     def acknowledge(self, record: AnyRecord, kind: AcknowledgeType, remark: Remark | None = None) -> None:
         """Raises ``IllegalState`` for a record that is not waiting for it."""
         held = record.lease.held
@@ -74,11 +81,18 @@ class Holdings:
     def acknowledge_offset(
         self, topic: str, partition: int, offset: int, kind: AcknowledgeType, remark: Remark | None = None
     ) -> None:
+        held = self._held_at(topic, partition, offset)
+        held.said[offset] = kind
+        _remark(held, offset, remark)
+
+    def find(self, topic: str, partition: int, offset: int) -> AnyRecord:
+        """The open record there. Raises ``IllegalState``."""
+        return self._held_at(topic, partition, offset).open[offset]
+
+    def _held_at(self, topic: str, partition: int, offset: int) -> Held:
         for where, held in self._held.items():
             if where.topic == topic and where.partition == partition and offset in held.open:
-                held.said[offset] = kind
-                _remark(held, offset, remark)
-                return
+                return held
         raise IllegalState(
             f"The record cannot be acknowledged: {topic}-{partition} offset {offset} is not open."
         )
@@ -140,9 +154,10 @@ class Holdings:
                 record.lease = lease
                 self._renewed.append(record)
 
-    def take_renewed(self) -> list[AnyRecord]:
+    def take_renewed(self, limit: int | None = None) -> list[AnyRecord]:
         """Records to present again. Delivered once more, they are open once more."""
-        renewed, self._renewed = self._renewed, []
+        limit = len(self._renewed) if limit is None else limit
+        renewed, self._renewed = self._renewed[:limit], self._renewed[limit:]
         self.deliver(renewed)
         return renewed
 

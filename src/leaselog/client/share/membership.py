@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from leaselog.client.errors import BrokerError, ClientError
+from leaselog.client.share.backoff import backoff_ms
 from leaselog.model import ErrorCode, TopicId
 from leaselog.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,
@@ -42,6 +43,7 @@ class ShareMembership:
         rack_id: str | None = None,
         max_poll_interval_ms: int = 300_000,
         retry_backoff_ms: int = 100,
+        retry_backoff_max_ms: int = 1_000,
     ) -> None:
         self.group_id = group_id
         self.member_id = member_id
@@ -53,6 +55,9 @@ class ShareMembership:
         self._rack_id = rack_id
         self._max_poll_interval_ms = max_poll_interval_ms
         self._retry_backoff_ms = retry_backoff_ms
+        self._retry_backoff_max_ms = retry_backoff_max_ms
+        #: heartbeats in a row that came to nothing
+        self._failures = 0
         self._interval_ms = FIRST_INTERVAL_MS
         self._eager_ms = EAGER_INTERVAL_MS
         self._topics: tuple[str, ...] = ()
@@ -154,6 +159,7 @@ class ShareMembership:
             return False
         if answer.error_code:
             return self._refused(BrokerError(answer.error_code, answer.error_message), now_ms)
+        self._failures = 0
         self._is_member = True
         self.epoch = answer.member_epoch
         if request.subscribed_topic_names is not None:
@@ -190,11 +196,18 @@ class ShareMembership:
         """No answer: the next heartbeat says everything, for nobody knows what of this one arrived."""
         self._is_waiting = False
         self._told = None
-        self._next_ms = now_ms + self._retry_backoff_ms
+        self._try_later(now_ms)
+
+    def _try_later(self, now_ms: int) -> None:
+        """The coordinator may be away for long: each look for it takes a connection."""
+        self._failures += 1
+        self._next_ms = now_ms + backoff_ms(
+            self._failures, self._retry_backoff_ms, self._retry_backoff_max_ms
+        )
 
     def _refused(self, error: BrokerError, now_ms: int) -> bool:
         self._told = None
-        self._next_ms = now_ms + self._retry_backoff_ms
+        self._try_later(now_ms)
         if error.code in _COORDINATOR_MOVED:
             return True
         if error.code is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:

@@ -1,7 +1,11 @@
-"""What a share consumer counts, under Kafka's names. Pure; rates are over the last samples, as in Java's client."""
+"""What a share consumer counts, under Kafka's names. Pure; rates are over the last samples, as in Java's client.
+
+Whoever watches a consumer asks from a thread of their own, while the consumer counts: each meter has a lock for that.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from typing import NamedTuple
 
@@ -28,44 +32,52 @@ class _Meter:
         self.total = 0.0
         self.count = 0
         self.latest: float | None = None
+        self._lock = threading.Lock()
         #: start of the sample, sum, count, greatest
         self._samples = deque[list[float]]()
 
     def record(self, value: float, now_ms: int) -> None:
-        self.total += value
-        self.count += 1
-        self.latest = value
-        start = now_ms - now_ms % SAMPLE_MS
-        if not self._samples or self._samples[-1][0] != start:
-            self._samples.append([start, 0.0, 0.0, value])
-            self._forget(now_ms)
-        sample = self._samples[-1]
-        sample[1] += value
-        sample[2] += 1
-        sample[3] = max(sample[3], value)
+        with self._lock:
+            self.total += value
+            self.count += 1
+            self.latest = value
+            start = now_ms - now_ms % SAMPLE_MS
+            if not self._samples or self._samples[-1][0] != start:
+                self._samples.append([start, 0.0, 0.0, value])
+                self._forget(now_ms)
+            sample = self._samples[-1]
+            sample[1] += value
+            sample[2] += 1
+            sample[3] = max(sample[3], value)
 
     def _forget(self, now_ms: int) -> None:
         while self._samples and self._samples[0][0] <= now_ms - WINDOW_MS:
             self._samples.popleft()
 
+    def _recent(self, now_ms: int) -> tuple[float, float, float]:
+        """Sum, count and greatest of the last minute."""
+        with self._lock:
+            self._forget(now_ms)
+            samples = [tuple(sample) for sample in self._samples]
+        greatest = max((sample[3] for sample in samples), default=float("nan"))
+        return sum(sample[1] for sample in samples), sum(sample[2] for sample in samples), greatest
+
     def rate(self, now_ms: int, begun_ms: int) -> float:
-        self._forget(now_ms)
-        seconds = min(WINDOW_MS, max(SAMPLE_MS, now_ms - begun_ms)) / 1000
-        return sum(sample[1] for sample in self._samples) / seconds
+        return self._recent(now_ms)[0] / _seconds_of_rate(now_ms, begun_ms)
 
     def count_rate(self, now_ms: int, begun_ms: int) -> float:
-        self._forget(now_ms)
-        seconds = min(WINDOW_MS, max(SAMPLE_MS, now_ms - begun_ms)) / 1000
-        return sum(sample[2] for sample in self._samples) / seconds
+        return self._recent(now_ms)[1] / _seconds_of_rate(now_ms, begun_ms)
 
     def mean(self, now_ms: int) -> float:
-        self._forget(now_ms)
-        count = sum(sample[2] for sample in self._samples)
-        return sum(sample[1] for sample in self._samples) / count if count else float("nan")
+        total, count, _ = self._recent(now_ms)
+        return total / count if count else float("nan")
 
     def greatest(self, now_ms: int) -> float:
-        self._forget(now_ms)
-        return max((sample[3] for sample in self._samples), default=float("nan"))
+        return self._recent(now_ms)[2]
+
+
+def _seconds_of_rate(now_ms: int, begun_ms: int) -> float:
+    return min(WINDOW_MS, max(SAMPLE_MS, now_ms - begun_ms)) / 1000
 
 
 class ShareMetrics:

@@ -92,12 +92,18 @@ class NodeSession:
         self.under_way: NodeAsk | None = None
         #: not asked again before: something went wrong that needs a moment
         self.not_before_ms = 0
+        #: requests in a row that brought nothing but errors
+        self.failures = 0
         #: the broker is leaselog's; others are not bothered with remarks
         self.knows_remarks = False
 
     @property
     def is_open(self) -> bool:
         return self._epoch != OPENING
+
+    @property
+    def partition_count(self) -> int:
+        return len(self._known)
 
     def fetch(self, wanted: Iterable[TopicIdPartition], wish: FetchWish, now_ms: int) -> NodeAsk:
         """Fetch from these partitions; what waits in the outbox comes along."""

@@ -1,24 +1,28 @@
-"""One record being worked on: renewed meanwhile, and acknowledged by how the work ends."""
+"""One record being worked on: renewed meanwhile, and acknowledged by how the work ends.
+
+What ends badly is released: a mistake in the code, or a service that is down, is no fault of the record. It is rejected
+by `Reject`, or by an exception that somebody has named.
+"""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from leaselog.client.errors import ClientError
 from leaselog.client.share.acknowledgements import AcknowledgeType
-from leaselog.client.share.errors import Transient
+from leaselog.client.share.errors import Reject, Transient
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.remarks import Remark, delay_ms_of, reason_of
 
-__all__ = ["ExceptionTypes", "Outcome", "Processing", "outcome_of"]
+__all__ = ["ExceptionTypes", "Judgement", "Outcome", "Processing"]
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-ExceptionTypes = tuple[type[BaseException], ...]
+ExceptionTypes = Iterable[type[BaseException]]
 
 _log = logging.getLogger("leaselog.client.share")
 
@@ -27,6 +31,55 @@ _log = logging.getLogger("leaselog.client.share")
 class Outcome:
     kind: AcknowledgeType
     remark: Remark | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Which exceptions reject a record. Made with `of`, which raises ``TypeError`` for anything but exception types."""
+
+    reject: tuple[type[BaseException], ...] = ()
+    #: in spite of ``reject``
+    transient: tuple[type[BaseException], ...] = ()
+
+    @classmethod
+    def of(cls, *, reject: ExceptionTypes = (), transient: ExceptionTypes = ()) -> Self:
+        return cls(_types("reject", reject), _types("transient", transient))
+
+    def outcome(self, record: ShareRecord[Any, Any], error: BaseException | None) -> Outcome:
+        """What the end of the work means for the record."""
+        error = record.error if error is None else error
+        if error is None:
+            return Outcome(AcknowledgeType.ACCEPT)
+        if isinstance(error, Transient):
+            return Outcome(AcknowledgeType.RELEASE, _delay_of(error))
+        rejects = isinstance(error, (Reject, *self.reject)) and not isinstance(error, self.transient)
+        if rejects and isinstance(error, Exception):
+            return Outcome(AcknowledgeType.REJECT, Remark(reason=_reason_of(error)))
+        return Outcome(AcknowledgeType.RELEASE)
+
+
+def _types(name: str, given: Iterable[object]) -> tuple[type[BaseException], ...]:
+    found = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes) else (None,)
+    types = tuple(kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException))
+    if len(types) < len(found):
+        raise TypeError(f"{name}={given!r}: expected a collection of exception types, as (TimeoutError,)")
+    return types
+
+
+def _reason_of(error: Exception) -> str:
+    if isinstance(error, Reject):
+        return reason_of(str(error) or error.__cause__ or error)
+    return reason_of(error)
+
+
+def _delay_of(error: Transient) -> Remark | None:
+    if error.delay is None:
+        return None
+    try:
+        return Remark(delay_ms_of(max(0.0, error.delay)), is_asked=True)
+    except (TypeError, ValueError):
+        _log.warning("%s(delay=%r): expected seconds", type(error).__name__, error.delay)
+        return None
 
 
 class _Bench(Protocol):
@@ -38,14 +91,14 @@ class _Bench(Protocol):
 
 
 class Processing(Generic[K, V]):
-    """Use as ``with``. A record that could not be deserialised is rejected even if the block ends well."""
+    """Use as ``with``. A record that could not be deserialised is not accepted even if the block ends well."""
 
     def __init__(
-        self, bench: _Bench, record: ShareRecord[K, V], transient: ExceptionTypes, suppress: bool
+        self, bench: _Bench, record: ShareRecord[K, V], judgement: Judgement, suppress: bool
     ) -> None:
         self._bench = bench
         self._record = record
-        self._transient = transient
+        self._judgement = judgement
         self._suppress = suppress
 
     def __enter__(self) -> ShareRecord[K, V]:
@@ -55,35 +108,7 @@ class Processing(Generic[K, V]):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        outcome = outcome_of(self._record, error, self._transient)
-        self._bench.end_work_on(self._record, outcome, insist=bool(error or self._record.error))
+        outcome = self._judgement.outcome(self._record, error)
+        insists = error is not None or outcome.kind is AcknowledgeType.REJECT
+        self._bench.end_work_on(self._record, outcome, insist=insists)
         return self._suppress and isinstance(error, Exception)
-
-
-def outcome_of(
-    record: ShareRecord[Any, Any], error: BaseException | None, transient: ExceptionTypes
-) -> Outcome:
-    """What the end of the work means for the record."""
-    if error is None:
-        if record.error is None:
-            return Outcome(AcknowledgeType.ACCEPT)
-        return Outcome(AcknowledgeType.REJECT, Remark(reason=reason_of(record.error)))
-    if not isinstance(error, Exception):
-        return Outcome(
-            AcknowledgeType.RELEASE
-        )  # cancelled or interrupted: nobody knows, so somebody else may try
-    if isinstance(error, Transient):
-        return Outcome(AcknowledgeType.RELEASE, _delay_of(error))
-    if isinstance(error, transient) or (isinstance(error, ClientError) and error.is_retriable):
-        return Outcome(AcknowledgeType.RELEASE)
-    return Outcome(AcknowledgeType.REJECT, Remark(reason=reason_of(error)))
-
-
-def _delay_of(error: Transient) -> Remark | None:
-    if error.delay is None:
-        return None
-    try:
-        return Remark(delay_ms_of(max(0.0, error.delay)), is_asked=True)
-    except (TypeError, ValueError):
-        _log.warning("%s(delay=%r): expected seconds", type(error).__name__, error.delay)
-        return None

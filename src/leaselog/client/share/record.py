@@ -87,6 +87,20 @@ class ShareRecord(Generic[K, V]):
         return self.lease.where.topic_partition
 
     @property
+    def deliveries_left(self) -> int | None:
+        """How often it will come again if it is released; None where the group's limit is not known.
+
+        `run` learns the limit, if the cluster lets it.
+        """
+        limit = self.lease.delivery_limit
+        return None if limit is None else max(0, limit - self.delivery_count)
+
+    @property
+    def is_last_attempt(self) -> bool:
+        """Whether it is known that it will not come again if it is released."""
+        return self.deliveries_left == 0
+
+    @property
     def key(self) -> K | None:
         """Raises ``RecordDeserializationError`` if it is the key that could not be deserialised."""
         if self.error is not None and self.error.part == "key":

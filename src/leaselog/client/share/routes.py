@@ -11,6 +11,7 @@ from uuid import UUID
 
 from leaselog.client.errors import BrokerError
 from leaselog.client.share.acknowledgements import TopicIdPartition
+from leaselog.client.share.backoff import backoff_ms
 from leaselog.client.topology import Topology
 from leaselog.model import TopicId
 
@@ -21,8 +22,10 @@ class Routes:
     def __init__(self, now_ms: int, *, max_age_ms: int, backoff_ms: int, patience_ms: int) -> None:
         self._max_age_ms = max_age_ms
         self._backoff_ms = backoff_ms
-        #: between looks for a topic that does not exist
+        #: between looks for a topic that does not exist, and between two that failed, at most
         self._patience_ms = patience_ms
+        #: looks in a row that were not answered
+        self._failures = 0
         self._topics = frozenset[str]()
         self._names = dict[TopicId, str]()
         self._leaders = dict[TopicIdPartition, int]()
@@ -58,6 +61,7 @@ class Routes:
     def learned(self, asked: Sequence[str], found: Topology, now_ms: int) -> list[BrokerError]:
         """Takes metadata in; returns what the application has to know about its topics."""
         self._is_asking = False
+        self._failures = 0
         for info in found.topics.values():
             topic_id = TopicId(info.topic_id)
             self._names[topic_id] = info.name
@@ -75,7 +79,8 @@ class Routes:
 
     def learned_nothing(self, now_ms: int) -> None:
         self._is_asking = False
-        self._ask_at_ms = now_ms + self._backoff_ms
+        self._failures += 1
+        self._ask_at_ms = now_ms + backoff_ms(self._failures, self._backoff_ms, self._patience_ms)
 
     def doubt(self, now_ms: int) -> None:
         """Something is not as it was: look it up soon."""

@@ -1,0 +1,100 @@
+"""SIGTERM and SIGINT while a worker runs: the first asks it to end well, the second to end at once.
+
+Handlers of signals belong to the process: all workers in the main thread share these, and a handler that the
+application has set itself is left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+__all__ = ["StopSignals"]
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+#: who is to hear of a signal, and what the handlers were before
+_listening = list["StopSignals"]()
+_previous = dict[int, Any]()
+
+
+class StopSignals:
+    """Use as ``with``, around what ends soon after ``stop`` or ``stop_at_once``. In the main thread only."""
+
+    def __init__(
+        self, stop: Callable[[], None], stop_at_once: Callable[[], None], *, is_wanted: bool = True
+    ) -> None:
+        self._stop = stop
+        self._stop_at_once = stop_at_once
+        self._is_wanted = is_wanted and threading.current_thread() is threading.main_thread()
+        self._heard = 0
+        self._last: int | None = None
+
+    def __enter__(self) -> Self:
+        if self._is_wanted:
+            if not _listening:
+                _take_over()
+            _listening.append(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_wanted:
+            _listening.remove(self)
+            if not _listening:
+                _restore()
+
+    def pass_on(self) -> None:
+        """Behind the block: who was to end at once does what the signal would have done without us."""
+        if self._last is not None and self._heard > 1:
+            last, self._last = self._last, None
+            signal.raise_signal(last)
+
+    def hear(self, number: int) -> None:
+        self._heard += 1
+        self._last = number
+        if self._heard == 1:
+            self._stop()
+        else:
+            self._stop_at_once()
+
+
+def _take_over() -> None:
+    for number in _SIGNALS:
+        previous = signal.getsignal(number)
+        if _is_default(previous):
+            _previous[number] = previous
+            signal.signal(number, _on_signal)
+
+
+def _restore() -> None:
+    while _previous:
+        number, previous = _previous.popitem()
+        if signal.getsignal(number) is _on_signal:  # and not one that the application has set meanwhile
+            signal.signal(number, previous)
+
+
+# A child of a fork has these handlers as well, and nobody in it who would stop: SIGTERM could not end it.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_restore)
+
+
+def _is_default(handler: Any) -> bool:
+    """Whether nobody has said what should happen: the application's own handler knows better, and so does "ignore"."""
+    if handler in (signal.SIG_DFL, signal.default_int_handler):
+        return True
+    return isinstance(getattr(getattr(handler, "func", None), "__self__", None), asyncio.Runner)
+
+
+def _on_signal(number: int, frame: FrameType | None) -> None:
+    listening = tuple(_listening)
+    for one in listening:
+        one.hear(number)
+    if any(one._heard > 1 for one in listening):
+        _restore()  # whoever insists a third time is through to the process
