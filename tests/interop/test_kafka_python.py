@@ -53,7 +53,8 @@ def take(consumer: KafkaConsumer, count: int) -> list:
     deadline = time.monotonic() + WAIT_S
     while len(records) < count:
         assert time.monotonic() < deadline, f"{len(records)} of {count} records"
-        for batch in consumer.poll(200, max_records=count - len(records)).values():
+        # long, as in `sizes` below: it ends as soon as there are records
+        for batch in consumer.poll(2_000, max_records=count - len(records)).values():
             records += batch
     return records
 
