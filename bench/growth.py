@@ -26,8 +26,8 @@ from uuid import UUID
 
 from bench import ROOT
 from bench.growth_starts import starts
-from leaselog.broker.metrics_server import serve_metrics
-from leaselog.broker.share_partitions import LEFT_AT_ONCE
+from leaselog.broker.lending.partitions import LEFT_AT_ONCE
+from leaselog.broker.telling.server import serve_metrics
 from leaselog.cli.serve import quiet_collector
 from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_shard import GroupShard

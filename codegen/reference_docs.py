@@ -12,16 +12,16 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from leaselog.broker.api import apis, load_handlers
-from leaselog.broker.dead_letters import DeadLetterCounts
-from leaselog.broker.group_owner import GroupCounts
-from leaselog.broker.metrics import Metrics
-from leaselog.broker.metrics_text import registry_of
-from leaselog.broker.persister import NoOpPersister
-from leaselog.broker.revival import Revival
-from leaselog.broker.share_coordinator_owner import ShareStateCounts
-from leaselog.broker.share_metrics import ShareMetrics
-from leaselog.broker.turns import Turns
+from leaselog.broker.dead_letters.office import DeadLetterCounts
+from leaselog.broker.groups.owner import GroupCounts
+from leaselog.broker.lending.metrics import ShareMetrics
+from leaselog.broker.net.api import apis, load_handlers
+from leaselog.broker.records.revival import Revival
+from leaselog.broker.runtime.metrics import Metrics
+from leaselog.broker.runtime.turns import Turns
+from leaselog.broker.share_state.owner import ShareStateCounts
+from leaselog.broker.share_state.persister import NoOpPersister
+from leaselog.broker.telling.text import registry_of
 from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.share import ShareSessions
 

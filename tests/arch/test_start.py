@@ -21,5 +21,5 @@ print(*sys.modules)
 def test_a_broker_that_nobody_scrapes_does_not_import_prometheus_client() -> None:
     done = subprocess.run([sys.executable, "-c", START], capture_output=True, text=True, check=True)
     modules = done.stdout.split()
-    assert "leaselog.broker.metrics" in modules
+    assert "leaselog.broker.runtime.metrics" in modules
     assert [module for module in modules if module.partition(".")[0] == "prometheus_client"] == []

@@ -11,14 +11,14 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.broker import Broker
-from leaselog.broker.cluster import CreatedTopic, NewTopic
+from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.broker.config import BrokerConfig, ConfigError
-from leaselog.broker.persister import InProcessPersister, NoOpPersister, Persister
-from leaselog.broker.persister_colocated import ColocatedPersister
-from leaselog.broker.persister_wire import Address, WirePersister
-from leaselog.broker.share_coordinator import share_state_limits
+from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.share_state.colocated_persister import ColocatedPersister
+from leaselog.broker.share_state.coordinator import share_state_limits
+from leaselog.broker.share_state.persister import InProcessPersister, NoOpPersister, Persister
+from leaselog.broker.share_state.persister_wire import Address, WirePersister
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     DeleteState,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from leaselog.broker.api import Api
+from leaselog.broker.net.api import Api
 from leaselog.wire.records import Record, build_batch
 from leaselog.wire.schema import Field, Message
 

@@ -9,10 +9,10 @@ from types import MappingProxyType
 from uuid import UUID
 
 from fuzz.messages import as_read, make, protocol_messages
-from leaselog.broker.api import apis, load_handlers
-from leaselog.broker.cluster_records import encode_cluster_record
-from leaselog.broker.group_records import encode_fact
-from leaselog.broker.share_records import encode_share_fact
+from leaselog.broker.cluster.records import encode_cluster_record
+from leaselog.broker.groups.records import encode_fact
+from leaselog.broker.net.api import apis, load_handlers
+from leaselog.broker.share_state.records import encode_share_fact
 from leaselog.coordination.cluster_records import (
     ConfigChanged,
     FeatureLevelSet,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from leaselog.broker.connection import Connection
-from leaselog.broker.server import Server
+from leaselog.broker.net.connection import Connection
+from leaselog.broker.net.server import Server
 
 __all__ = ["Escaped", "Transport", "send"]
 

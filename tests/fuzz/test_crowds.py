@@ -15,11 +15,11 @@ from broker_in_a_box import Box, in_a_box, run
 
 from fuzz.crowds import TOPIC, Crowd, crowded, crowds
 from fuzz.socketless import Transport
-from leaselog.broker.api import apis, load_handlers
-from leaselog.broker.cluster import NewTopic
-from leaselog.broker.connection import Connection
-from leaselog.broker.server import Server
-from leaselog.broker.turns import Turns
+from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.net.api import apis, load_handlers
+from leaselog.broker.net.connection import Connection
+from leaselog.broker.net.server import Server
+from leaselog.broker.runtime.turns import Turns
 from leaselog.wire import codec
 
 FEW, MANY = 1_000, 10_000

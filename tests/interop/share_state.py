@@ -15,7 +15,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Top
 from interop.broker_process import BrokerProcess
 from interop.confluent_io import WAIT_S, consumer_of
 from interop.raw_requests import connected
-from leaselog.broker.share_records import decode_share_fact
+from leaselog.broker.share_state.records import decode_share_fact
 from leaselog.coordination.share_state_facts import ShareDropped, ShareFact, ShareSnapshot
 from leaselog.wire.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,

@@ -14,8 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from leaselog.broker import fetch_sessions
-from leaselog.broker.fetch_sessions import FINAL_EPOCH, FetchSession, FetchSessions, FollowedPartition
+from leaselog.broker.fetching import sessions as fetch_sessions
+from leaselog.broker.fetching.sessions import FINAL_EPOCH, FetchSession, FetchSessions, FollowedPartition
 from leaselog.model import ErrorCode
 
 SLOTS, EVICT_AFTER_MS, MAX_FOLLOWED = 3, 100, 12

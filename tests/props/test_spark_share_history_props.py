@@ -12,7 +12,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaselog.broker.share_records import encode_share_fact
+from leaselog.broker.share_state.records import encode_share_fact
 from leaselog.coordination.share_state_batches import NO_OFFSET, StateBatch
 from leaselog.coordination.share_state_commands import InitializeState, ReadState, StateRead, WriteState
 from leaselog.coordination.share_state_facts import ShareDropped, SharePartitionKey

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leaselog.broker.broker import Broker
-from leaselog.broker.turns import Turns
+from leaselog.broker.runtime.turns import Turns
 from leaselog.testing.sim_loop import SimProcess
 from leaselog.testing.sim_world import Impossible, World
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from broker_in_a_box import Box, in_a_box
 
-from leaselog.broker.api import api_of
+from leaselog.broker.net.api import api_of
 from leaselog.client import UnsupportedVersion
 from leaselog.client.cluster import Cluster
 from leaselog.wire.schema import Message

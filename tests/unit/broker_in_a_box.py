@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-from leaselog.broker.api import Client, RequestContext, api_of
 from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.machine import RealMachine
-from leaselog.broker.sync_threads import Outcomes, run_jobs
+from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.runtime.machine import RealMachine
+from leaselog.broker.runtime.sync_threads import Outcomes, run_jobs
 from leaselog.log import SyncJob
 from leaselog.wire.codec import decode, encode
 from leaselog.wire.records import Record, build_batch

@@ -13,7 +13,7 @@ from broker_in_a_box import Box, in_a_box
 from leaselog.admin import AsyncAdmin, NewTopic, describe_groups
 from leaselog.admin.dead_letters.log_reader import read_batches
 from leaselog.admin.dead_letters.topics import spans_of
-from leaselog.broker.dead_letter_records import Origin, letter
+from leaselog.broker.dead_letters.records import Origin, letter
 from leaselog.model import GroupId, TopicPartition
 from leaselog.wire.dead_letter_headers import REDRIVE_LETTER
 from leaselog.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberIdentity

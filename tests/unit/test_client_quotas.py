@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.broker import client_quotas
-from leaselog.broker.client_quotas import ClientQuotas
-from leaselog.broker.rate import MAX_THROTTLE_MS, Rate
+from leaselog.broker.quotas import client_quotas
+from leaselog.broker.quotas.client_quotas import ClientQuotas
+from leaselog.broker.quotas.rate import MAX_THROTTLE_MS, Rate
 from leaselog.coordination.cluster_records import QuotaEntity
 
 

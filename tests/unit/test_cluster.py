@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.cluster import Cluster, CreatedTopic, MorePartitions, NewTopic, Topic
-from leaselog.broker.cluster_identity import claim_directory, new_id
+from leaselog.broker.cluster.cluster import Cluster, CreatedTopic, MorePartitions, NewTopic, Topic
+from leaselog.broker.cluster.identity import claim_directory, new_id
 from leaselog.broker.config import ConfigError
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.log import MemoryFiles, read_whole

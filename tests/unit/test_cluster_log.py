@@ -8,9 +8,9 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker import cluster_log
-from leaselog.broker.cluster_log import ClusterLog
-from leaselog.broker.cluster_records import decode_cluster_record, encode_cluster_record
+from leaselog.broker.cluster import log as cluster_log
+from leaselog.broker.cluster.log import ClusterLog
+from leaselog.broker.cluster.records import decode_cluster_record, encode_cluster_record
 from leaselog.coordination.cluster_records import (
     ClusterRecord,
     ConfigChanged,

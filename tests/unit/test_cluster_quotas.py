@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.broker.cluster_records import decode_cluster_record, encode_cluster_record
+from leaselog.broker.cluster.records import decode_cluster_record, encode_cluster_record
 from leaselog.coordination import cluster_quotas
 from leaselog.coordination.cluster_quota_filter import QuotaFilter, matching_quotas
 from leaselog.coordination.cluster_quotas import (

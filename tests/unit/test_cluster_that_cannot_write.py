@@ -9,7 +9,7 @@ import pytest
 from broker_in_a_box import in_a_box, run
 from shard_watch import unchanged
 
-from leaselog.broker.cluster import MorePartitions, NewTopic
+from leaselog.broker.cluster.cluster import MorePartitions, NewTopic
 from leaselog.coordination.cluster_records import ConfigChanged, PartitionCreated, ResourceType
 from leaselog.coordination.cluster_shard import ClusterShard, CreatePartitions, Decision, Topic
 from leaselog.model import BrokenInvariant, ErrorCode, NodeId, Refused, TopicId

@@ -9,12 +9,12 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import in_a_box
 
-from leaselog.broker.cluster import NewTopic
+from leaselog.broker.cluster.cluster import NewTopic
 from leaselog.broker.config import BrokerConfig, TopicConfig
-from leaselog.broker.data_dir import CLEAN_SHUTDOWN, META_PROPERTIES, DataDirectory
-from leaselog.broker.flusher import Flusher
-from leaselog.broker.log_store import LogStore
-from leaselog.broker.partition import Partition
+from leaselog.broker.records.data_dir import CLEAN_SHUTDOWN, META_PROPERTIES, DataDirectory
+from leaselog.broker.records.flusher import Flusher
+from leaselog.broker.records.log_store import LogStore
+from leaselog.broker.records.partition import Partition
 from leaselog.log import Appended
 from leaselog.model import TopicId
 from leaselog.testing.disk import SimDisk

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from leaselog.broker.config import AlterOp, BrokerConfig, Configuration
-from leaselog.broker.handlers.alter_configs import alter_configs
-from leaselog.broker.handlers.describe_configs import describe_configs
-from leaselog.broker.handlers.incremental_alter_configs import incremental_alter_configs
-from leaselog.broker.handlers.list_config_resources import list_config_resources
-from leaselog.broker.turns import Turns
+from leaselog.broker.handlers.config.alter_configs import alter_configs
+from leaselog.broker.handlers.config.describe_configs import describe_configs
+from leaselog.broker.handlers.config.incremental_alter_configs import incremental_alter_configs
+from leaselog.broker.handlers.config.list_config_resources import list_config_resources
+from leaselog.broker.runtime.turns import Turns
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.coordination.cluster_shard import ClusterShard
 from leaselog.model import ErrorCode, NodeId, Refused

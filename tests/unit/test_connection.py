@@ -13,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from leaselog.broker import connection as connection_module
-from leaselog.broker import dispatch
-from leaselog.broker import server as server_module
-from leaselog.broker.api import Api
-from leaselog.broker.client_quotas import ClientQuotas
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.connection import MAX_PENDING_ANSWERS, Connection
-from leaselog.broker.held_bytes import PETTY_BYTES, HeldBytes
-from leaselog.broker.server import Server
-from leaselog.broker.turns import BUDGET_S, Turns
+from leaselog.broker.net import connection as connection_module
+from leaselog.broker.net import dispatch
+from leaselog.broker.net import server as server_module
+from leaselog.broker.net.api import Api
+from leaselog.broker.net.connection import MAX_PENDING_ANSWERS, Connection
+from leaselog.broker.net.server import Server
+from leaselog.broker.quotas.client_quotas import ClientQuotas
+from leaselog.broker.quotas.held_bytes import PETTY_BYTES, HeldBytes
+from leaselog.broker.runtime.turns import BUDGET_S, Turns
 from leaselog.wire import codec
 from leaselog.wire.frame_reader import LARGE_BYTES
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

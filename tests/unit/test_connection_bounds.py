@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.broker.client_quotas import ClientQuotas
 from leaselog.broker.config import BrokerConfig, ConfigError, connections_by_address
-from leaselog.broker.connection_bounds import ConnectionBounds
+from leaselog.broker.quotas.client_quotas import ClientQuotas
+from leaselog.broker.quotas.connection_bounds import ConnectionBounds
 
 
 class Door:

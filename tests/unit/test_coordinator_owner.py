@@ -11,9 +11,9 @@ from uuid import UUID
 import pytest
 from handlers.share_member import run, skip_ms
 
-from leaselog.broker.coordinator_log import read_back
-from leaselog.broker.coordinator_owner import CoordinatorOwner
-from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.coordinators.log import read_back
+from leaselog.broker.coordinators.owner import CoordinatorOwner
+from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.log import AppendRefused, LogConfig, MemoryFiles, Origin, PartitionLog
 from leaselog.model import BrokenInvariant, ErrorCode, Refused, TopicId, TopicPartition
 from leaselog.wire.record_batch import HEADER_BYTES, read_header, rewrite_header

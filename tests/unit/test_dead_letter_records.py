@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.broker.dead_letter_records import (
+from leaselog.broker.dead_letters.records import (
     MAX_HOPS,
     Origin,
     fitted,

@@ -9,14 +9,21 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker import cleaner, doomed_files, log_store, partition, partition_directories, revival
-from leaselog.broker.cleaner import Cleaner
 from leaselog.broker.config import BrokerConfig, TopicConfig
-from leaselog.broker.data_dir import DataDirectory
-from leaselog.broker.flusher import Flusher
-from leaselog.broker.log_store import LogStore
-from leaselog.broker.partition import Partition
-from leaselog.broker.sync_threads import Outcomes, run_jobs
+from leaselog.broker.records import (
+    cleaner,
+    doomed_files,
+    log_store,
+    partition,
+    partition_directories,
+    revival,
+)
+from leaselog.broker.records.cleaner import Cleaner
+from leaselog.broker.records.data_dir import DataDirectory
+from leaselog.broker.records.flusher import Flusher
+from leaselog.broker.records.log_store import LogStore
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.sync_threads import Outcomes, run_jobs
 from leaselog.log import Appended, AppendRefused, PartitionLog, SyncJob
 from leaselog.model import ErrorCode, Refused, TopicId, TopicIdPartition
 from leaselog.testing.disk import SimDisk

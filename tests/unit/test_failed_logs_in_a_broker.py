@@ -10,9 +10,9 @@ import pytest
 from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker.broker import Broker
-from leaselog.broker.cluster import CreatedTopic, NewTopic
-from leaselog.broker.metrics_text import registry_of
-from leaselog.broker.partition import Partition
+from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.telling.text import registry_of
 from leaselog.log import UnusableLog
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId
 from leaselog.share import TopicIdPartition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from leaselog.broker.fetch_sessions import (
+from leaselog.broker.fetching.sessions import (
     FINAL_EPOCH,
     INITIAL_EPOCH,
     FetchSession,

@@ -10,9 +10,9 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker import partition as partition_module
-from leaselog.broker.flusher import Flusher
-from leaselog.broker.partition import Partition
+from leaselog.broker.records import partition as partition_module
+from leaselog.broker.records.flusher import Flusher
+from leaselog.broker.records.partition import Partition
 from leaselog.log import Appended, AppendRefused, Durability, LogConfig, MemoryFiles, PartitionLog
 from leaselog.model import ErrorCode, TopicId, TopicPartition
 from leaselog.wire.records import Record, build_batch

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.broker.coordinator_partitions import coordinator_partition
+from leaselog.broker.coordinators.partitions import coordinator_partition
 
 
 @pytest.mark.parametrize(

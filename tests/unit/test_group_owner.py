@@ -13,9 +13,9 @@ from group_bench import PARTITION, G, commit, join
 from handlers.share_member import run, skip_ms
 from share_group_bench import World
 
-from leaselog.broker import group_owner
-from leaselog.broker.group_owner import GroupOwner
-from leaselog.broker.partition import Partition
+from leaselog.broker.groups import owner as group_owner
+from leaselog.broker.groups.owner import GroupOwner
+from leaselog.broker.records.partition import Partition
 from leaselog.coordination.group_commands import (
     CommitOffsets,
     DescribedGroup,

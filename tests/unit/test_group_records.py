@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker.group_records import decode_fact, encode_fact, protocol
+from leaselog.broker.groups.records import decode_fact, encode_fact, protocol
 from leaselog.coordination.group_facts import (
     CommittedOffset,
     GroupDropped,

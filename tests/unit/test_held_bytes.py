@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaselog.broker.held_bytes import HeldBytes
+from leaselog.broker.quotas.held_bytes import HeldBytes
 
 
 def test_there_is_room_for_anybody_up_to_the_limit() -> None:

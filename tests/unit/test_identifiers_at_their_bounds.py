@@ -19,9 +19,10 @@ from broker_in_a_box import Box
 from handlers.share_member import ACCEPT, Group, Member, a_group, codes, ranges, run
 
 from fuzz.socketless import Escaped, send
-from leaselog.broker import connection as connection_module
-from leaselog.broker import group_owner, share_coordinator_owner
-from leaselog.broker.api import Api, apis, load_handlers
+from leaselog.broker.groups import owner as group_owner
+from leaselog.broker.net import connection as connection_module
+from leaselog.broker.net.api import Api, apis, load_handlers
+from leaselog.broker.share_state import owner as share_coordinator_owner
 from leaselog.wire.codec import encode, is_flexible
 from leaselog.wire.messages.offset_commit import (
     OffsetCommitRequest,

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker import log_store
 from leaselog.broker.config import BrokerConfig, TopicConfig
-from leaselog.broker.data_dir import DataDirectory
-from leaselog.broker.flusher import Flusher
-from leaselog.broker.log_store import LogStore
-from leaselog.broker.partition import Partition
+from leaselog.broker.records import log_store
+from leaselog.broker.records.data_dir import DataDirectory
+from leaselog.broker.records.flusher import Flusher
+from leaselog.broker.records.log_store import LogStore
+from leaselog.broker.records.partition import Partition
 from leaselog.log import Appended
 from leaselog.model import TopicId, TopicIdPartition
 from leaselog.testing.disk import SimDisk

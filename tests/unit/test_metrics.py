@@ -10,10 +10,10 @@ import pytest
 from broker_in_a_box import in_a_box, run
 from prometheus_client import CollectorRegistry, generate_latest
 
-from leaselog.broker.api import api_of, load_handlers
-from leaselog.broker.cluster import NewTopic
-from leaselog.broker.metrics import REQUEST_SECONDS, Metrics
-from leaselog.broker.metrics_text import CountCollector, registry_of
+from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.net.api import api_of, load_handlers
+from leaselog.broker.runtime.metrics import REQUEST_SECONDS, Metrics
+from leaselog.broker.telling.text import CountCollector, registry_of
 from leaselog.wire.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
 from leaselog.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse, FetchTopic
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse

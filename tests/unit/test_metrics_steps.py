@@ -15,12 +15,13 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from leaselog.broker import metrics_server, share_metrics_text
 from leaselog.broker.broker import Broker
-from leaselog.broker.metrics_server import PIECE_CHARS, serve_metrics
-from leaselog.broker.metrics_steps import LongFamily, SteppingCollector, lines
-from leaselog.broker.metrics_text import collectors_of, registry_of
-from leaselog.broker.turns import Turns
+from leaselog.broker.runtime.turns import Turns
+from leaselog.broker.telling import server as metrics_server
+from leaselog.broker.telling import share_text as share_metrics_text
+from leaselog.broker.telling.server import PIECE_CHARS, serve_metrics
+from leaselog.broker.telling.steps import LongFamily, SteppingCollector, lines
+from leaselog.broker.telling.text import collectors_of, registry_of
 
 
 class Odd(Collector):

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker import mutation_quotas as module
-from leaselog.broker.mutation_quotas import MutationAllowance, MutationQuotas
+from leaselog.broker.quotas import mutation_quotas as module
+from leaselog.broker.quotas.mutation_quotas import MutationAllowance, MutationQuotas
 from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.cluster_records import QuotaEntity
 from leaselog.model import ErrorCode

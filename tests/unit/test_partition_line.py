@@ -8,9 +8,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 from uuid import UUID
 
-from leaselog.broker.log_work import LogWork
-from leaselog.broker.partition import Partition
-from leaselog.broker.turns import Turns
+from leaselog.broker.records.log_work import LogWork
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.turns import Turns
 from leaselog.log import Appended, AppendRefused, Heavy, LogConfig, MemoryFiles, PartitionLog, Steps
 from leaselog.model import ErrorCode, TopicId, TopicPartition
 from leaselog.wire.compression import Codec

@@ -13,7 +13,7 @@ from dead_letter_box import GROUP, NOW_MS, DeadLetterBox, Killed, a_letter, dead
 
 from leaselog.admin import AsyncAdmin, RedriveResult, RedriveStopped
 from leaselog.admin.dead_letters import claim, memory, redrive
-from leaselog.broker.group_records import decode_fact
+from leaselog.broker.groups.records import decode_fact
 from leaselog.coordination.group_facts import OffsetCommitted
 from leaselog.log import finish
 from leaselog.model import TopicPartition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leaselog.broker.config import BrokerConfig, ConfigError
-from leaselog.broker.serving import Address, Serving, plan_serving
+from leaselog.broker.net.serving import Address, Serving, plan_serving
 
 
 def plan(

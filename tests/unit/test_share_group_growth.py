@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from share_group_bench import G, ShareBench, World, partitions_of
 
-from leaselog.broker.group_records import decode_fact, encode_fact
+from leaselog.broker.groups.records import decode_fact, encode_fact
 from leaselog.coordination.group_commands import Done
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.share_group_commands import (

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker.group_records import decode_fact, encode_fact
+from leaselog.broker.groups.records import decode_fact, encode_fact
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.share_group_facts import (
     ShareAssignmentStored,

@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker import persister as persister_module
-from leaselog.broker import share_groups as share_groups_module
-from leaselog.broker.cluster import SHARE_STATE_TOPIC, CreatedTopic, FeatureUpdate, NewTopic
-from leaselog.broker.coordinator_partitions import coordinator_partition
-from leaselog.broker.persister import NoOpPersister
+from leaselog.broker.cluster.cluster import SHARE_STATE_TOPIC, CreatedTopic, FeatureUpdate, NewTopic
+from leaselog.broker.coordinators.partitions import coordinator_partition
+from leaselog.broker.share_groups import share_groups as share_groups_module
+from leaselog.broker.share_state import persister as persister_module
+from leaselog.broker.share_state.persister import NoOpPersister
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import DeleteState, InitializeState, WriteState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey

@@ -9,9 +9,9 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker.dead_letters import _Delivery
-from leaselog.broker.partition import Partition
-from leaselog.broker.share_delivery import LOOKED_AT, ShareDelivery
+from leaselog.broker.dead_letters.office import _Delivery
+from leaselog.broker.lending.delivery import LOOKED_AT, ShareDelivery
+from leaselog.broker.records.partition import Partition
 from leaselog.coordination import share_group_states
 from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_facts import CommittedOffset, OffsetDropped

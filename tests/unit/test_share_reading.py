@@ -7,9 +7,9 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker import share_kept_reads
-from leaselog.broker.share_kept_reads import KeptReads
-from leaselog.broker.share_reading import MAX_READS, BatchesRead, ShareReader
+from leaselog.broker.lending import kept_reads as share_kept_reads
+from leaselog.broker.lending.kept_reads import KeptReads
+from leaselog.broker.lending.reading import MAX_READS, BatchesRead, ShareReader
 from leaselog.log import Appended, LogConfig, PartitionLog
 from leaselog.model import ErrorCode, Refused, Span, TopicId
 from leaselog.testing.disk import SimDisk

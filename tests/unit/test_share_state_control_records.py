@@ -13,17 +13,17 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box
 
-from leaselog.broker.cluster import CreatedTopic, NewTopic
-from leaselog.broker.partition import Partition
-from leaselog.broker.persister_colocated import ColocatedPersister
-from leaselog.broker.persister_control_records import (
+from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.share_state.colocated_persister import ColocatedPersister
+from leaselog.broker.share_state.control_records import (
     Place,
     ShareCheckpointValue,
     ShareDeltaValue,
     decode_control_fact,
     encode_control_fact,
 )
-from leaselog.broker.share_coordinator_ledger import read_back
+from leaselog.broker.share_state.ledger import read_back
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     DeleteState,

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.cluster import SHARE_STATE_TOPIC, CreatedTopic, NewTopic
+from leaselog.broker.cluster.cluster import SHARE_STATE_TOPIC, CreatedTopic, NewTopic
 from leaselog.coordination.share_state_commands import InitializeState, ShareSummary, SummarizeState
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, TopicId

@@ -12,9 +12,9 @@ from uuid import UUID
 import pytest
 from handlers.share_member import run, skip_ms
 
-from leaselog.broker.partition import Partition
-from leaselog.broker.share_coordinator_ledger import StateTopicLedger
-from leaselog.broker.share_coordinator_owner import ShareStateCounts, ShareStateOwner
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.share_state.ledger import StateTopicLedger
+from leaselog.broker.share_state.owner import ShareStateCounts, ShareStateOwner
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     InitializeState,

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from leaselog.broker.share_records import decode_share_fact, encode_share_fact
+from leaselog.broker.share_state.records import decode_share_fact, encode_share_fact
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_facts import (
     ShareDropped,

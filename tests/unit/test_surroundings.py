@@ -8,7 +8,7 @@ from uuid import UUID
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.machine import RealMachine
+from leaselog.broker.runtime.machine import RealMachine
 from leaselog.client import surroundings
 from leaselog.client.surroundings import Surroundings, in_surroundings
 

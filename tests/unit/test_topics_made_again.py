@@ -8,13 +8,13 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import in_a_box, run
 
-from leaselog.broker import log_checkpoints
-from leaselog.broker.cluster import NewTopic
+from leaselog.broker.cluster.cluster import NewTopic
 from leaselog.broker.config import BrokerConfig, TopicConfig
-from leaselog.broker.data_dir import DataDirectory
-from leaselog.broker.flusher import Flusher
-from leaselog.broker.log_store import LogStore
-from leaselog.broker.partition import Partition
+from leaselog.broker.records import log_checkpoints
+from leaselog.broker.records.data_dir import DataDirectory
+from leaselog.broker.records.flusher import Flusher
+from leaselog.broker.records.log_store import LogStore
+from leaselog.broker.records.partition import Partition
 from leaselog.model import TopicId, TopicIdPartition
 from leaselog.testing.disk import SimDisk
 from leaselog.wire.records import Record, build_batch
@@ -210,7 +210,7 @@ def test_a_recovery_point_by_name_is_not_believed() -> None:
 
 
 def test_names_are_kept_until_their_ids_are_safe(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("leaselog.broker.log_store.log.error", lambda event, **facts: None)
+    monkeypatch.setattr("leaselog.broker.records.log_store.log.error", lambda event, **facts: None)
     disk = SimDisk()
     a_log_of_ten(disk)
     by_name(disk, "log-start-offset-checkpoint", 4)

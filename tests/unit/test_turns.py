@@ -10,9 +10,9 @@ import pytest
 from broker_in_a_box import run
 from prometheus_client import CollectorRegistry
 
-from leaselog.broker import turns as turns_module
-from leaselog.broker.metrics_text import TurnCollector
-from leaselog.broker.turns import BUDGET_S, WARN_S, Turns
+from leaselog.broker.runtime import turns as turns_module
+from leaselog.broker.runtime.turns import BUDGET_S, WARN_S, Turns
+from leaselog.broker.telling.text import TurnCollector
 
 
 class Work:

@@ -9,8 +9,8 @@ from typing import TypeVar
 
 import pytest
 
-from leaselog.broker import waiting_room
-from leaselog.broker.waiting_room import LEAVE_STEP, WaitingRoom
+from leaselog.broker.records import waiting_room
+from leaselog.broker.records.waiting_room import LEAVE_STEP, WaitingRoom
 
 T = TypeVar("T")
 LONG_S = 3600.0

@@ -9,35 +9,35 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
 
-from leaselog.broker.api import Client, load_handlers
-from leaselog.broker.cleaner import Cleaner
-from leaselog.broker.client_quotas import ClientQuotas
-from leaselog.broker.cluster import Cluster, Topic
+from leaselog.broker.cluster.cluster import Cluster, Topic
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.data_dir import DataDirectory
-from leaselog.broker.dead_letters import DeadLetterOffice
-from leaselog.broker.fetch_sessions import FetchSessions
-from leaselog.broker.flusher import Flusher
-from leaselog.broker.group_coordinator import GroupCoordinator
-from leaselog.broker.log_store import LogStore
-from leaselog.broker.log_work import LogWork
-from leaselog.broker.machine import Machine, RealMachine
-from leaselog.broker.metrics import Metrics
-from leaselog.broker.mutation_quotas import MutationQuotas
-from leaselog.broker.partition import Partition
-from leaselog.broker.persister import Persister
-from leaselog.broker.persister_choice import choose_persister
-from leaselog.broker.persister_colocated import ColocatedPersister
-from leaselog.broker.server import Server
-from leaselog.broker.share_coordinator import ShareCoordinator
-from leaselog.broker.share_delivery import ShareDelivery
-from leaselog.broker.share_groups import ShareGroups
-from leaselog.broker.share_metrics import ShareMetrics
-from leaselog.broker.share_partitions import SharePartitions
-from leaselog.broker.share_reconciling import reconcile
-from leaselog.broker.structured_log import StructuredLog
-from leaselog.broker.turns import Turns
-from leaselog.broker.waiting_room import WaitingRoom
+from leaselog.broker.dead_letters.office import DeadLetterOffice
+from leaselog.broker.fetching.sessions import FetchSessions
+from leaselog.broker.groups.coordinator import GroupCoordinator
+from leaselog.broker.lending.delivery import ShareDelivery
+from leaselog.broker.lending.metrics import ShareMetrics
+from leaselog.broker.lending.partitions import SharePartitions
+from leaselog.broker.net.api import Client, load_handlers
+from leaselog.broker.net.server import Server
+from leaselog.broker.quotas.client_quotas import ClientQuotas
+from leaselog.broker.quotas.mutation_quotas import MutationQuotas
+from leaselog.broker.records.cleaner import Cleaner
+from leaselog.broker.records.data_dir import DataDirectory
+from leaselog.broker.records.flusher import Flusher
+from leaselog.broker.records.log_store import LogStore
+from leaselog.broker.records.log_work import LogWork
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.records.waiting_room import WaitingRoom
+from leaselog.broker.runtime.machine import Machine, RealMachine
+from leaselog.broker.runtime.metrics import Metrics
+from leaselog.broker.runtime.structured_log import StructuredLog
+from leaselog.broker.runtime.turns import Turns
+from leaselog.broker.share_groups.reconciling import reconcile
+from leaselog.broker.share_groups.share_groups import ShareGroups
+from leaselog.broker.share_state.colocated_persister import ColocatedPersister
+from leaselog.broker.share_state.coordinator import ShareCoordinator
+from leaselog.broker.share_state.persister import Persister
+from leaselog.broker.share_state.persister_choice import choose_persister
 from leaselog.coordination.cluster_records import QuotaEntity
 from leaselog.log import Durability
 
@@ -191,7 +191,7 @@ class Broker:
     async def _serve_metrics(self) -> None:
         if self.config.metrics_listener:
             # Here, as it would cost every start some 15 ms, and a broker that nobody scrapes has no use for it.
-            from leaselog.broker.metrics_server import serve_metrics
+            from leaselog.broker.telling.server import serve_metrics
 
             host, _, port = self.config.metrics_listener.rpartition(":")
             self._metrics_server = await serve_metrics(self, host.strip("[]"), int(port))

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leaselog import __version__
-from leaselog.broker.cluster_wishes import EVERY_ADDRESS
+from leaselog.broker.cluster.wishes import EVERY_ADDRESS
 from leaselog.broker.config import BrokerConfig, ConfigError
-from leaselog.broker.serving import Serving, plan_serving
-from leaselog.broker.structured_log import StructuredLog, configure_logging
+from leaselog.broker.net.serving import Serving, plan_serving
+from leaselog.broker.runtime.structured_log import StructuredLog, configure_logging
 from leaselog.cli.arguments import UsageError
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _config(args: argparse.Namespace) -> BrokerConfig:
 
 def _serve(serving: Serving, args: argparse.Namespace) -> int:
     from leaselog.broker.broker import Broker
-    from leaselog.broker.data_dir import LockedByAnother
+    from leaselog.broker.records.data_dir import LockedByAnother
     from leaselog.log import UnusableLog
 
     async def main() -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 import leaselog
 from leaselog import __version__
-from leaselog.broker.structured_log import StructuredLog, configure_logging
+from leaselog.broker.runtime.structured_log import StructuredLog, configure_logging
 from leaselog.cli.arguments import (
     CommandFailed,
     UsageError,

@@ -1,6 +1,6 @@
 """The little HTTP server of a worker process: how it is, and its numbers.
 
-The broker's own (`broker/metrics_server.py`) shares a loop and its turns with all that a broker does. A worker's loop
+The broker's own (`broker/telling/server.py`) shares a loop and its turns with all that a broker does. A worker's loop
 may be blocked by a handler, and just then somebody asks how it is. So this one has threads of its own.
 """
 
@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
-from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.cli.arguments import CommandFailed, UsageError
 
 __all__ = ["PROMETHEUS", "TEXT", "Answer", "Endpoint", "parse_listen"]

@@ -17,7 +17,7 @@ from leaselog.admin import (
     describe_configs,
     list_topics,
 )
-from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.cli.arguments import CommandFailed
 from leaselog.client import BrokerError, ClientError
 from leaselog.client.cluster import Cluster

@@ -19,7 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self, assert_never
 
-from leaselog.broker.structured_log import StructuredLog
+from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.cli.supervision import Broken, Effect, Kill, Restart, Start, Stop, Supervision
 
 __all__ = ["Place", "supervise"]

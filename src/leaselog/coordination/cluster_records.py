@@ -1,6 +1,6 @@
 """The facts the cluster's state is made of. Each is one record of Kafka's metadata log.
 
-They are ours and know nothing of bytes; `broker.cluster_log` writes them the way Apache Kafka does.
+They are ours and know nothing of bytes; `broker.cluster.log` writes them the way Apache Kafka does.
 """
 
 from __future__ import annotations

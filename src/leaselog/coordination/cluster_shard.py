@@ -4,7 +4,7 @@
 one record at a time, so that recovery from the log is the code that runs all day. `records` writes the state
 down as the shortest log that would give it again: what a snapshot holds.
 
-Whether a config's value is a good one is not known here; `broker.cluster` asks the config room first.
+Whether a config's value is a good one is not known here; `broker.cluster.cluster` asks the config room first.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Decision:
 
 
 class ClusterShard:
-    """One owner, `broker.cluster`. Reading its fields is fine; only `replay` may change them."""
+    """One owner, `broker.cluster.cluster`. Reading its fields is fine; only `replay` may change them."""
 
     def __init__(self, node_id: NodeId, features: Sequence[Feature] = FEATURES) -> None:
         self.node_id = node_id

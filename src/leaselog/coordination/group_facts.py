@@ -1,6 +1,6 @@
 """What a group shard writes down: the only things that change its durable state, and what they hold.
 
-One fact is one record of ``__consumer_offsets``; ``broker.group_records`` knows the bytes. A fact says all there
+One fact is one record of ``__consumer_offsets``; ``broker.groups.records`` knows the bytes. A fact says all there
 is to say about its key, so the last fact of a key is the state of that key: the topic may be compacted.
 """
 

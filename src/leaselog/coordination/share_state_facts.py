@@ -1,8 +1,8 @@
 """What a share-state shard writes down, and about what: the only things that change it.
 
-One fact is one record of ``__share_group_state``; ``broker.share_records`` knows the bytes. A snapshot says all there
-is to say about its key, an update what has changed since the last snapshot, so the topic is not compacted: what lies
-before the oldest snapshot that still counts is cut off.
+One fact is one record of ``__share_group_state``; ``broker.share_state.records`` knows the bytes. A snapshot says all
+there is to say about its key, an update what has changed since the last snapshot, so the topic is not compacted: what
+lies before the oldest snapshot that still counts is cut off.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from leaselog.broker.broker import Broker
-from leaselog.broker.partition import Partition
-from leaselog.broker.share_kept_reads import MAX_KEPT_BYTES
-from leaselog.broker.share_reading import MAX_KEPT_READ_BYTES
+from leaselog.broker.lending.kept_reads import MAX_KEPT_BYTES
+from leaselog.broker.lending.reading import MAX_KEPT_READ_BYTES
+from leaselog.broker.records.partition import Partition
 from leaselog.coordination.cluster_names import is_internal
 from leaselog.coordination.share_state_commands import DeleteState, InitializeState, ReadState, WriteState
 from leaselog.coordination.share_state_facts import SharePartitionKey

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from leaselog.broker.broker import Broker
-from leaselog.broker.share_coordinator_owner import ShareStateOwner
+from leaselog.broker.share_state.owner import ShareStateOwner
 from leaselog.coordination.share_state_facts import ShareFact, SharePartitionKey, ShareSnapshot
 from leaselog.coordination.share_state_shard import ShareStateShard
 from leaselog.testing.sim_world import World

@@ -19,8 +19,8 @@ from leaselog.admin.outcome import SomeFailed
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.topics import NewTopic
 from leaselog.broker.broker import Broker
-from leaselog.broker.partition import Partition
-from leaselog.broker.persister_colocated import ColocatedPersister
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.share_state.colocated_persister import ColocatedPersister
 from leaselog.client import BrokerError, ClientError
 from leaselog.client.cluster import Cluster
 from leaselog.client.topology import Node

@@ -19,7 +19,7 @@ from uuid import UUID
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.sync_threads import Outcomes, run_jobs
+from leaselog.broker.runtime.sync_threads import Outcomes, run_jobs
 from leaselog.client.surroundings import Surroundings, in_surroundings
 from leaselog.log import SyncJob, UnusableLog
 from leaselog.testing.disk import PowerCut, SimDisk

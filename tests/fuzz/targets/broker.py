@@ -11,9 +11,9 @@ from broker_in_a_box import in_a_box
 
 from fuzz.socketless import Escaped, send
 from fuzz.targets.target import TOPIC_ID, Unwanted
-from leaselog.broker import connection as connection_module
-from leaselog.broker.api import load_handlers
-from leaselog.broker.cluster import NewTopic
+from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.net import connection as connection_module
+from leaselog.broker.net.api import load_handlers
 
 __all__ = ["broker"]
 

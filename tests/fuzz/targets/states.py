@@ -10,13 +10,13 @@ from uuid import UUID
 
 from fuzz.targets.files import DIRECTORY, opened, seal
 from fuzz.targets.target import NOW_MS, TOPIC_ID, Unwanted
-from leaselog.broker.cluster_records import decode_cluster_record, encode_cluster_record
-from leaselog.broker.cluster_snapshot import read_snapshot
-from leaselog.broker.coordinator_log import read_back
-from leaselog.broker.dead_letter_records import way_of
-from leaselog.broker.group_records import decode_fact, encode_fact
-from leaselog.broker.persister_control_records import decode_control_fact
-from leaselog.broker.share_records import decode_share_fact, encode_share_fact
+from leaselog.broker.cluster.records import decode_cluster_record, encode_cluster_record
+from leaselog.broker.cluster.snapshot import read_snapshot
+from leaselog.broker.coordinators.log import read_back
+from leaselog.broker.dead_letters.records import way_of
+from leaselog.broker.groups.records import decode_fact, encode_fact
+from leaselog.broker.share_state.control_records import decode_control_fact
+from leaselog.broker.share_state.records import decode_share_fact, encode_share_fact
 from leaselog.coordination.cluster_shard import ClusterShard
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits

@@ -23,9 +23,9 @@ from handlers.share_member import (
     skip_ms,
 )
 from handlers.test_share_metrics import beat, told
-from leaselog.broker.cluster import CreatedTopic, NewTopic
-from leaselog.broker.dead_letters import pause_s
-from leaselog.broker.partition import Partition
+from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
+from leaselog.broker.dead_letters.office import pause_s
+from leaselog.broker.records.partition import Partition
 from leaselog.coordination.cluster_features import FeatureUpdate
 from leaselog.coordination.share_state_commands import ReadState, StateRead
 from leaselog.model import ErrorCode, GroupId

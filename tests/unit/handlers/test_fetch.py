@@ -10,10 +10,11 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run, until_quiet
 
-from leaselog.broker import fetching, waiting_room
-from leaselog.broker.api import Client, RequestContext, api_of
-from leaselog.broker.cluster import NewTopic
-from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.fetching import fetching
+from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.records import waiting_room
+from leaselog.broker.telling.text import registry_of
 from leaselog.log import PartitionLog
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.fetch import (

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.cluster import NewTopic
+from leaselog.broker.cluster.cluster import NewTopic
 from leaselog.model import ZERO_UUID, ErrorCode
 from leaselog.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from leaselog.wire.messages.describe_topic_partitions import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.cluster import NewTopic
+from leaselog.broker.cluster.cluster import NewTopic
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.delete_records import (
     DeleteRecordsPartition,

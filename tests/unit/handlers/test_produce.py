@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.api import Client, RequestContext, api_of
-from leaselog.broker.cluster import NewTopic
-from leaselog.broker.dispatch import Unanswerable
-from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.dispatch import Unanswerable
+from leaselog.broker.telling.text import registry_of
 from leaselog.model import ErrorCode
 from leaselog.wire.codec import decode, encode
 from leaselog.wire.messages.produce import (

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box, run
 
-from leaselog.broker.cluster import CreatedTopic, NewTopic
+from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,

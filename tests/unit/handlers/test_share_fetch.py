@@ -31,9 +31,9 @@ from handlers.share_member import (
     skip_ms,
     still_waiting,
 )
-from leaselog.broker.api import Client, RequestContext, api_of
-from leaselog.broker.cluster import FeatureUpdate
-from leaselog.broker.share_partition_owner import Helping
+from leaselog.broker.cluster.cluster import FeatureUpdate
+from leaselog.broker.lending.partition_owner import Helping
+from leaselog.broker.net.api import Client, RequestContext, api_of
 from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import WriteState, Written

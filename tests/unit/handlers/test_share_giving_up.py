@@ -7,8 +7,8 @@ from prometheus_client import generate_latest
 
 from handlers.share_member import ACCEPT, REJECT, RELEASE, Group, a_group, run, skip_ms
 from handlers.test_describe_share_partitions import described
-from leaselog.broker import share_delivery
-from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.lending import delivery as share_delivery
+from leaselog.broker.telling.text import registry_of
 
 #: of a group
 PAUSE_MS = share_delivery.WARNING_PAUSE_MS

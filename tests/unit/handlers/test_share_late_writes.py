@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from handlers.share_member import ACCEPT, RELEASE, a_group, codes, ranges, run, skip_ms, still_waiting
-from leaselog.broker.persister import Persister
+from leaselog.broker.share_state.persister import Persister
 from leaselog.coordination.share_state_commands import (
     InitializeState,
     ReadState,

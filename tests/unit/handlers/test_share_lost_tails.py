@@ -11,7 +11,7 @@ from test_failed_logs_in_a_broker import fail, try_again
 
 from handlers.share_member import ACCEPT, REJECT, RELEASE, Group, a_group, ranges, run
 from handlers.test_share_growth import worker
-from leaselog.broker.share_reconciling import reconcile
+from leaselog.broker.share_groups.reconciling import reconcile
 from leaselog.wire.record_batch import iterate_headers
 
 DURABILITIES = ["interval", "os", "fsync"]

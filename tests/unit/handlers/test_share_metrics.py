@@ -6,7 +6,7 @@ from broker_in_a_box import until_quiet
 from prometheus_client import generate_latest
 
 from handlers.share_member import ACCEPT, LOCK_MS, REJECT, RELEASE, Group, a_group, run, skip_ms
-from leaselog.broker.metrics_text import registry_of
+from leaselog.broker.telling.text import registry_of
 from leaselog.wire.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from leaselog.wire.messages.share_group_heartbeat import (
     ShareGroupHeartbeatRequest,

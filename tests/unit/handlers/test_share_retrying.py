@@ -25,7 +25,7 @@ from handlers.test_describe_share_partitions import described
 from handlers.test_share_metrics import told
 from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.config.group_config import check_group
-from leaselog.broker.share_due_times import DRIFT_MS
+from leaselog.broker.lending.due_times import DRIFT_MS
 from leaselog.coordination.share_state_commands import ReadState, StateRead
 
 GIVEN_BACK = {"given_back": True}

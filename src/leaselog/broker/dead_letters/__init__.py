@@ -1,0 +1,1 @@
+"""Records that a share group gave up, written to its dead-letter topic."""

@@ -1,0 +1,1 @@
+"""How a consumer's fetch reads, waits and goes on in a session."""

@@ -1,0 +1,264 @@
+"""One Fetch under way: what there is of its partitions, and waiting until that is enough.
+
+The request looks at all its partitions once, in its session's order. Then it stays parked under them and looks again at
+those alone that were woken, so that a waking costs as much as what it woke. Between two looks at a partition it knows
+where the records lie, not the records: these are read when the answer is written, and a partition that has lost some
+meanwhile is looked at once more.
+
+The first partition with records gets at least one batch whatever the limits (KIP-74); the others share what the limits
+leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from leaselog.broker.cluster.hosted import why_not_here
+from leaselog.broker.fetching.sessions import FetchSession, FollowedPartition
+from leaselog.broker.net.api import Client
+from leaselog.broker.quotas.held_bytes import PETTY_BYTES
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.records.waiting_room import Watch
+from leaselog.log import FileSlice
+from leaselog.model import ErrorCode, Refused
+from leaselog.wire.messages.fetch import EpochEndOffset, FetchRequest, PartitionData
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["Fetching", "Found"]
+
+READ_COMMITTED = 1
+#: more is not read in a turn: a consumer asks again, and others go on. A larger batch comes whole.
+MOST_AT_ONCE_BYTES = 4 << 20
+#: more than a segment holds
+EVERYTHING = 2**40
+
+
+@dataclass(slots=True)
+class Found:
+    """What there is of one partition."""
+
+    followed: FollowedPartition
+    #: None if there is none of this name
+    partition: Partition | None = None
+    #: where the records lie; None without any, or with an error
+    records: FileSlice | None = None
+    error: ErrorCode = ErrorCode.NONE
+    diverging: EpochEndOffset | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        return 0 if self.records is None else self.records.size_bytes
+
+    @property
+    def is_urgent(self) -> bool:
+        """An error, or a divergence: told at once. What does not exist hurries nobody who waits for something else."""
+        return self.partition is not None and (self.error != ErrorCode.NONE or self.diverging is not None)
+
+    def is_cut(self) -> bool:
+        """Whether records are there that the limits kept out."""
+        if self.partition is None or self.records is None:
+            return False
+        log = self.partition.log
+        if self.followed.fetch_offset >= log.high_watermark:
+            return False
+        there = log.locate(self.followed.fetch_offset, EVERYTHING)
+        last = log.locate(log.high_watermark - 1, 0)
+        if isinstance(there, Refused) or isinstance(last, Refused):
+            return True
+        return there.size_bytes > self.size_bytes or last.file is not there.file
+
+
+class Fetching:
+    def __init__(
+        self,
+        broker: Broker,
+        session: FetchSession,
+        request: FetchRequest,
+        client_id: str | None,
+        client: Client,
+    ) -> None:
+        self._broker = broker
+        self._request = request
+        self._client_id = client_id
+        self._client = client
+        #: as others do not read what they asked for, there is none but for little batches
+        self._has_room = True
+        replica = request.replica_state
+        self._is_replica = (request.replica_id if replica is None else replica.replica_id) >= 0
+        self._deadline_ms = broker.monotonic_ms() + request.max_wait_ms
+        self._session = session
+        #: in the session's order
+        self.found: list[Found] = []
+        #: of the records that were found, in all partitions
+        self.bytes_found = 0
+        #: how many partitions exist, and how many have something that is told at once
+        self._known = self._urgent = 0
+        #: a limit keeps records out: whole batches stop short of it, and what is left of it is not to be waited for
+        self._is_cut = False
+        #: the waiting room's count when the first look began
+        self._looked_at = -1
+
+    # -- looking --------------------------------------------------------------------------------------------
+
+    def look(self) -> Generator[None, None, None]:
+        """Looks at all partitions, one a step."""
+        self._looked_at = self._broker.waiting_room.wake_count
+        if not self.found:
+            for followed in tuple(self._session.partitions.values()):
+                self.found.append(Found(followed))
+                yield
+        for found in self.found:
+            self._look_at(found)
+            yield
+        if not self.is_enough():
+            for found in self.found:
+                self._is_cut = self._is_cut or self._is_cut_short(found)
+                yield
+
+    def is_enough(self) -> bool:
+        broker, request = self._broker, self._request
+        if broker.is_stopping or request.max_wait_ms <= 0 or self._urgent or not self._known or self._is_cut:
+            return True
+        # More than the answer may hold is not worth waiting for.
+        return self.bytes_found >= min(request.min_bytes, request.max_bytes, broker.config.fetch_max_bytes)
+
+    def _is_cut_short(self, found: Found) -> bool:
+        """Whether more is not worth waiting for. Where there is no room now there may be some soon."""
+        return self._has_room and found.is_cut()
+
+    def _look_at(self, found: Found) -> None:
+        """Looks at one partition, again or for the first time."""
+        self._count(found, -1)
+        found.records, found.diverging = None, None
+        found.partition, found.error = self._partition(found.followed)
+        if found.partition is not None:
+            left_bytes = self._limit_bytes() - self.bytes_found
+            limit_bytes = max(min(left_bytes, found.followed.max_bytes), 0)
+            found.error = self._find(found, found.partition, limit_bytes)
+        self._count(found, 1)
+
+    def _count(self, found: Found, times: int) -> None:
+        self.bytes_found += times * found.size_bytes
+        self._known += times * (found.partition is not None)
+        self._urgent += times * found.is_urgent
+
+    def _limit_bytes(self) -> int:
+        broker, request = self._broker, self._request
+        room_bytes = broker.room_for_answers_bytes(self._client)
+        self._has_room = room_bytes > 0
+        room_bytes = min(max(room_bytes, PETTY_BYTES), MOST_AT_ONCE_BYTES)
+        limit_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, room_bytes)
+        if broker.quotas.limits_fetch:
+            limit_bytes = min(limit_bytes, broker.quotas.fetch_room_bytes(self._client_id))
+        return limit_bytes
+
+    def _partition(self, followed: FollowedPartition) -> tuple[Partition | None, ErrorCode]:
+        """The partition asked for, or why there is none."""
+        broker, topic = self._broker, followed.topic
+        name = broker.cluster.topic_name_of(topic) if isinstance(topic, UUID) else topic
+        if name is None:
+            return None, ErrorCode.UNKNOWN_TOPIC_ID
+        partition = broker.logs.partition(name, followed.index)
+        if partition is None:
+            return None, why_not_here(broker, name, followed.index)
+        return partition, ErrorCode.NONE
+
+    def _find(self, found: Found, partition: Partition, limit_bytes: int) -> ErrorCode:
+        """Looks into the log."""
+        if self._is_replica:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
+        log, followed = partition.log, found.followed
+        refusal = partition.check_leader_epoch(followed.leader_epoch)
+        if refusal:
+            return refusal
+        if followed.last_fetched_epoch >= 0:
+            epoch, end = log.end_offset_for_epoch(followed.last_fetched_epoch)
+            if end < 0:
+                return (
+                    ErrorCode.OFFSET_OUT_OF_RANGE
+                )  # of an epoch from the future nobody knows where it ended
+            if epoch < followed.last_fetched_epoch or end < followed.fetch_offset:
+                found.diverging = EpochEndOffset(epoch=epoch, end_offset=end)
+                return ErrorCode.NONE
+        located = log.locate(
+            followed.fetch_offset, limit_bytes, min_one_batch=self._has_room and not self.bytes_found
+        )
+        if isinstance(located, Refused):
+            return located.code
+        found.records = located
+        return ErrorCode.NONE
+
+    # -- waiting --------------------------------------------------------------------------------------------
+
+    def may_wait(self) -> bool:
+        """Whether the waiting room has room for it."""
+        return self._broker.waiting_room.has_room(len(self.found))
+
+    async def wait(self) -> None:
+        """Returns when there is enough, or when the time is up. `look` has been walked to its end."""
+        broker, room, turns = self._broker, self._broker.waiting_room, self._broker.turns
+        with room.watch((self._deadline_ms - broker.monotonic_ms()) / 1000) as watch:
+            await turns.walk(self._park(watch))
+            if self._looked_at != room.wake_count:  # it happened before it was parked
+                await turns.walk(self.look())
+            by_partition = {found.partition: found for found in self.found}
+            while not self.is_enough():
+                woken = await watch.wait()
+                if not woken:
+                    return
+                for partition in woken:
+                    assert isinstance(partition, Partition)
+                    found = by_partition[partition]
+                    self._look_again(found)
+                    if (
+                        found.partition is not None and found.partition is not partition
+                    ):  # its log was opened anew
+                        by_partition[found.partition] = found
+                        room.park(watch, found.partition)
+
+    def _park(self, watch: Watch) -> Generator[None, None, None]:
+        for found in self.found:
+            if found.partition is not None:
+                self._broker.waiting_room.park(watch, found.partition)
+            yield
+
+    def _look_again(self, found: Found) -> None:
+        self._look_at(found)
+        if not self.is_enough():
+            self._is_cut = self._is_cut_short(found)
+
+    # -- answering ------------------------------------------------------------------------------------------
+
+    def answer(self, found: Found) -> PartitionData:
+        """What is said of a partition, with the records."""
+        if found.records is not None and not _is_still_there(found):
+            self._look_at(found)
+        partition = found.partition
+        data = PartitionData(partition_index=found.followed.index, high_watermark=-1, records=b"")
+        if self._request.isolation_level != READ_COMMITTED:
+            data.aborted_transactions = None
+        if partition is not None and not found.error:
+            log = partition.log
+            if found.records is not None:
+                records = log.read_slice(found.records)
+                if isinstance(records, Refused):
+                    found.error = records.code
+                else:
+                    data.records = records
+            data.high_watermark = data.last_stable_offset = log.high_watermark
+            data.log_start_offset = log.start_offset
+        data.error_code, data.diverging_epoch = found.error, found.diverging
+        return data
+
+
+def _is_still_there(found: Found) -> bool:
+    """Not so if records were cut off, or the topic taken away, or the log opened anew, since the look."""
+    partition = found.partition
+    if partition is None or partition.is_gone:
+        return False
+    return found.followed.fetch_offset >= partition.log.start_offset

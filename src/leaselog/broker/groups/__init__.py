@@ -1,0 +1,1 @@
+"""Groups of every kind and the offsets they commit, in `__consumer_offsets`."""

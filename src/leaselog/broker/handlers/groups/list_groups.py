@@ -1,0 +1,31 @@
+"""ListGroups (key 16), versions 0 to 5: every group of this node.
+
+- v4 filters by state (KIP-518), v5 by type (KIP-848); neither minds the case, and an unknown one matches nothing.
+- Groups that are there only for their offsets are Empty and have no protocol type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from leaselog.broker.net.api import RequestContext, serves
+from leaselog.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+
+
+@serves(ListGroupsRequest, versions=(0, 5), kips="KIP-518, 848")
+async def list_groups(request: ListGroupsRequest, context: RequestContext) -> ListGroupsResponse:
+    states, types = _lower(request.states_filter), _lower(request.types_filter)
+    groups, code = await context.broker.groups.list_groups(states, types)
+    return ListGroupsResponse(
+        error_code=code,
+        groups=[
+            ListedGroup(
+                group_id=g.group_id, protocol_type=g.protocol_type, group_state=g.state, group_type=g.type
+            )
+            for g in groups
+        ],
+    )
+
+
+def _lower(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.lower() for name in names)

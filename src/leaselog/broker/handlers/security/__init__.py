@@ -1,0 +1,1 @@
+"""APIs about users and what they may do: one module each, its rules at the top."""

@@ -1,0 +1,50 @@
+"""DeleteShareGroupOffsets (key 92), version 0: a share group forgets topics (KIP-932).
+
+- The group must be there and without members: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
+- A topic that does not exist, or that the group has no state for, is UNKNOWN_TOPIC_OR_PARTITION; the others go.
+"""
+
+from __future__ import annotations
+
+from leaselog.broker.lending.feature import has_share_groups
+from leaselog.broker.net.api import RequestContext, serves
+from leaselog.coordination.share_group_commands import StatesOfTopic
+from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.wire.messages.delete_share_group_offsets import (
+    DeleteShareGroupOffsetsRequest,
+    DeleteShareGroupOffsetsResponse,
+    DeleteShareGroupOffsetsResponseTopic,
+)
+
+INVALID_GROUP = Refused(ErrorCode.INVALID_GROUP_ID, "The group id is invalid.")
+
+
+@serves(DeleteShareGroupOffsetsRequest, versions=(0, 0), kips="KIP-932")
+async def delete_share_group_offsets(
+    request: DeleteShareGroupOffsetsRequest, context: RequestContext
+) -> DeleteShareGroupOffsetsResponse:
+    if not has_share_groups(context.broker):
+        return _refused(Refused(ErrorCode.UNSUPPORTED_VERSION))
+    if not request.group_id:
+        return _refused(INVALID_GROUP)
+    if not request.topics:
+        return DeleteShareGroupOffsetsResponse()
+    topics = tuple(dict.fromkeys(topic.topic_name for topic in request.topics))
+    outcomes = await context.broker.share_groups.delete_offsets(GroupId(request.group_id), topics)
+    if isinstance(outcomes, Refused):
+        return _refused(outcomes)
+    return DeleteShareGroupOffsetsResponse(
+        responses=[_topic(name, outcome) for name, outcome in outcomes.items()]
+    )
+
+
+def _refused(refused: Refused) -> DeleteShareGroupOffsetsResponse:
+    return DeleteShareGroupOffsetsResponse(error_code=refused.code, error_message=refused.message)
+
+
+def _topic(name: str, outcome: StatesOfTopic | Refused) -> DeleteShareGroupOffsetsResponseTopic:
+    if isinstance(outcome, Refused):
+        return DeleteShareGroupOffsetsResponseTopic(
+            topic_name=name, error_code=outcome.code, error_message=outcome.message
+        )
+    return DeleteShareGroupOffsetsResponseTopic(topic_name=name, topic_id=outcome.topic_id)

@@ -1,0 +1,182 @@
+"""What this node has of one share group: the owners of its share partitions, and the sessions that fetch from them.
+
+Nobody looks at partitions to learn whether something has happened at them: where something happens is noted here, once,
+and a session that looks again looks at what was noted since. So a wake costs what has changed, however many partitions
+a session has and however many sessions a partition.
+
+Where the first who looks takes all there is, waking everybody is in vain for all but one: of those who fetch from a
+partition whoever has waited longest is woken. Who was woken so must pass on, after its look, what is left. What is
+passed on is for those who waited when it happened: who came later has looked for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from leaselog.broker.records.waiting_room import WaitingRoom
+from leaselog.model import MemberId
+from leaselog.share import Limits, TopicIdPartition
+
+if TYPE_CHECKING:
+    from leaselog.broker.lending.partition_owner import SharePartitionOwner
+    from leaselog.broker.lending.seats import SessionSeats
+
+__all__ = ["LocalGroup", "Waiter", "Waking"]
+
+
+class Waking(NamedTuple):
+    """Why one request alone was woken."""
+
+    owner: SharePartitionOwner
+    #: it is for those who had begun to wait by then, and goes no further
+    last_number: int
+
+
+class Waiter(Hashable, Protocol):
+    """A request that waits."""
+
+    #: what it has to pass on when it has looked; None if everybody was woken, or nobody
+    waking: Waking | None
+
+    @property
+    def seats(self) -> SessionSeats: ...
+
+
+class LocalGroup:
+    __slots__ = (
+        "_all_changed_at",
+        "_last_number",
+        "_limits",
+        "_news",
+        "_room",
+        "_waiting",
+        "news_count",
+        "owners",
+        "seats",
+    )
+
+    def __init__(self, room: WaitingRoom) -> None:
+        self.owners: dict[TopicIdPartition, SharePartitionOwner] = {}
+        #: by member, of sessions that are there
+        self.seats: dict[MemberId, SessionSeats] = {}
+        #: how often something has happened
+        self.news_count = 0
+        self._room = room
+        #: where, the latest last; each owner once
+        self._news: dict[SharePartitionOwner, None] = {}
+        #: when something happened to all of them
+        self._all_changed_at = 0
+        #: requests that nobody has woken, with the numbers they began to wait as; who came first stands first
+        self._waiting: dict[Waiter, int] = {}
+        self._last_number = 0
+        self._limits: Limits | None = None
+
+    def shared(self, limits: Limits) -> Limits:
+        """The same as a group's other owners have, so that there is one of them and not thousands."""
+        if limits != self._limits:
+            self._limits = limits
+        return self._limits
+
+    # -- what happens ---------------------------------------------------------------------------------------
+
+    def something_to_have(self, owner: SharePartitionOwner) -> None:
+        """There may be: of those who wait for it, whoever has waited longest looks."""
+        self._note(owner)
+        if self._waiting:
+            self.pass_on(Waking(owner, self._last_number))
+
+    def changed(self, owner: SharePartitionOwner) -> None:
+        """The owner is not what it was: everybody who waits for it looks."""
+        self._note(owner)
+        for seats in owner.seated:
+            self._wake(seats.waiter)
+
+    def all_changed(self) -> None:
+        """Something that concerns all owners, as a config: everybody looks."""
+        self.news_count += 1
+        self._all_changed_at = self.news_count
+        for waiter in list(self._waiting):
+            self._wake(waiter)
+
+    def has_ended(self, owner: SharePartitionOwner) -> None:
+        """Whoever fetches from it looks for another one; who waits, looks now."""
+        for seats in owner.seated:
+            seats.owner_ended(owner)
+            self._wake(seats.waiter)
+        owner.seated = ()
+        self._news.pop(owner, None)
+        if self.owners.get(owner.at) is owner:
+            del self.owners[owner.at]
+
+    def _note(self, owner: SharePartitionOwner) -> None:
+        self.news_count += 1
+        owner.news_at = self.news_count
+        self._news.pop(owner, None)
+        self._news[owner] = None
+
+    # -- who looks again ------------------------------------------------------------------------------------
+
+    def news_since(self, count: int, among: dict[SharePartitionOwner, None]) -> Iterable[SharePartitionOwner]:
+        """At which of these something has happened since there was so much news."""
+        if count < self._all_changed_at:
+            return among
+        if self.news_count - count < len(among):
+            return self._latest(count, among)
+        return [owner for owner in among if owner.news_at > count]
+
+    def _latest(self, count: int, among: dict[SharePartitionOwner, None]) -> Iterator[SharePartitionOwner]:
+        for owner in reversed(self._news):
+            if owner.news_at <= count:
+                return
+            if owner in among:
+                yield owner
+
+    # -- who waits ------------------------------------------------------------------------------------------
+
+    @property
+    def has_waiters(self) -> bool:
+        return bool(self._waiting)
+
+    async def wait(self, waiter: Waiter, timeout_s: float) -> None:
+        """Until it is woken, or the time is up. One that was woken and is cancelled has to pass on, too."""
+        seats = waiter.seats
+        self._wake(seats.waiter)  # the session has gone on without it
+        self._last_number += 1
+        self._waiting[waiter] = self._last_number
+        waiter.waking, seats.waiter = None, waiter
+        try:
+            await self._room.wait((waiter,), timeout_s)
+        finally:
+            self._waiting.pop(waiter, None)
+            if seats.waiter is waiter:
+                seats.waiter = None
+
+    def pass_on(self, waking: Waking) -> None:
+        """There is something left for the next of those who were waiting when it happened."""
+        found = self._longest_waiting(*waking)
+        if found is not None:
+            found.waking = waking
+            self._wake(found)
+
+    def _longest_waiting(self, owner: SharePartitionOwner, last_number: int) -> Waiter | None:
+        """Looked for among the sessions of the owner or among those who wait, whichever are fewer."""
+        waiting = self._waiting
+        if len(owner.seated) > len(waiting):
+            for waiter, number in waiting.items():
+                if number > last_number:
+                    return None
+                if waiter.seats.has(owner):
+                    return waiter
+            return None
+        found, earliest = None, last_number + 1
+        for seats in owner.seated:
+            number = 0 if seats.waiter is None else waiting.get(seats.waiter, 0)
+            if 0 < number < earliest:
+                found, earliest = seats.waiter, number
+        return found
+
+    def _wake(self, waiter: Waiter | None) -> None:
+        if waiter is not None:
+            self._waiting.pop(waiter, None)
+            self._room.wake(waiter)

@@ -1,0 +1,512 @@
+"""The owner of one share partition: one topic partition as one group consumes it, on the node that leads it.
+
+Runs the share machine: commands go in, its effects are carried out, and what became of a write goes back in as one more
+command. Everything happens on the event loop and nothing waits, so there is no lock: whoever must wait is called back.
+
+The state is read from the persister before anything else. An owner ends when its group has nobody here any more, when
+the topic is gone, when a newer leader or new offsets have fenced it, or when its state turns out impossible; the next
+fetch makes a new one. Leases are not durable: an owner that ends takes them with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, assert_never
+
+from leaselog.broker.config import GroupConfig
+from leaselog.broker.lending.feature import has_dead_letters
+from leaselog.broker.lending.limits import limits_of
+from leaselog.broker.lending.reading import ShareReader
+from leaselog.broker.lending.start import reset_offset
+from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.structured_log import StructuredLog
+from leaselog.coordination.share_state_commands import ReadState, StateRead, WriteState, Written
+from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
+from leaselog.share import (
+    NO_ROLL,
+    NO_START_OFFSET,
+    Acknowledge,
+    Acknowledged,
+    AcknowledgementBatch,
+    AcknowledgeType,
+    Acquire,
+    Acquired,
+    AcquiredRange,
+    AcquireMode,
+    Answer,
+    ChangeLimits,
+    Command,
+    DeadLettersEnded,
+    Expire,
+    Limits,
+    MoveLogStart,
+    Persist,
+    Persisted,
+    ReleaseMember,
+    SharePartition,
+    TopicIdPartition,
+    WakeFetchers,
+    WriteDeadLetters,
+    WriteToken,
+)
+from leaselog.share import ReadState as StoredState
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.primitives import Buffer
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+    from leaselog.broker.lending.local_group import LocalGroup
+    from leaselog.broker.lending.seats import SessionSeats
+
+__all__ = ["Helping", "Report", "SharePartitionOwner"]
+
+A = TypeVar("A")
+
+#: into so many parts chance is cut where pauses are spread
+_ROLLS = 1001
+
+#: what became of an acknowledgement: None when it is safe
+Report = Callable[[Refused | None], None]
+
+#: the state on the other side is not ours any more: whoever fetches next begins with what is there now
+ENDS_OWNER = frozenset(
+    {
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.FENCED_STATE_EPOCH,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.INVALID_REQUEST,
+    }
+)
+#: trouble of the coordinator's, as the group's members are told of it
+COORDINATOR_TROUBLE = frozenset(
+    {
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    }
+)
+FENCED = frozenset({ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH})
+AS_THEY_ARE = frozenset(
+    {
+        ErrorCode.GROUP_ID_NOT_FOUND,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.OFFSET_NOT_AVAILABLE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    }
+)
+
+NOT_LOADED = Refused(
+    ErrorCode.INVALID_RECORD_STATE,
+    "Batch record not found. The request batch offsets are not found in the cache.",
+)
+NO_RENEWAL = Refused(
+    ErrorCode.INVALID_RECORD_STATE, "Renewing acquisition locks is not enabled for the group."
+)
+
+log = StructuredLog("share")
+
+
+class Helping(NamedTuple):
+    """What one fetch got of one partition: whole batches, and which of their records are the member's."""
+
+    records: Buffer = b""
+    ranges: tuple[AcquiredRange, ...] = ()
+    record_count: int = 0
+
+
+NOTHING = Helping()
+
+
+class SharePartitionOwner:
+    __slots__ = (
+        "_broker",
+        "_config",
+        "_counted",
+        "_ended",
+        "_group",
+        "_is_left",
+        "_log_start",
+        "_names_dead_letters",
+        "_reader",
+        "_reports",
+        "_started_ms",
+        "_state_epoch",
+        "_timer",
+        "_timer_ms",
+        "at",
+        "failure",
+        "is_over",
+        "key",
+        "machine",
+        "news_at",
+        "partition",
+        "seated",
+    )
+
+    def __init__(
+        self,
+        group_id: GroupId,
+        at: TopicIdPartition,
+        partition: Partition,
+        broker: Broker,
+        group: LocalGroup,
+        *,
+        ended: Callable[[SharePartitionOwner], None],
+    ) -> None:
+        self.key = SharePartitionKey(group_id, at.topic_id, at.partition)
+        self.at = at
+        self.partition = partition
+        #: the sessions that fetch from it, and when something last happened here, as the group counts: it keeps both
+        self.seated: tuple[SessionSeats, ...] = ()
+        self.news_at = 0
+        #: None until the state has been read
+        self.machine: SharePartition | None = None
+        #: no longer the owner; leases are void, what was asked before is still answered
+        self.is_over = False
+        #: why it ended, for fetches that wait for it
+        self.failure = ErrorCode.NONE
+        self._broker = broker
+        self._group = group
+        self._ended = ended
+        self._reader = ShareReader(partition.log, broker.shares.kept_reads)
+        self._state_epoch = 0
+        self._config: GroupConfig = broker.cluster.configuration.group(group_id)
+        #: whether the configuration has a topic for them; the machine has them if the feature is on, too
+        self._names_dead_letters = False
+        self._log_start = 0
+        self._reports: dict[WriteToken, Report] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = 0
+        #: of the machine's accepted and failed records, those that were told
+        self._counted = (0, 0, 0)
+        self._started_ms = broker.monotonic_ms()
+        self._is_left = False
+
+    # -- life -----------------------------------------------------------------------------------------------
+
+    def load(self) -> None:
+        """Reads the state; fetches that wait for this owner look again when it is there, or when it cannot be had."""
+        self._broker.waiting_room.follow(self.partition, self)
+        read = self._broker.persister.read(ReadState(self.key, self.partition.leader_epoch))
+        if read.done():
+            self._loaded(read)
+        else:
+            read.add_done_callback(self._loaded)
+
+    def _loaded(self, read: asyncio.Future[StateRead | Refused]) -> None:
+        answer = _outcome(read)
+        if self.is_over:
+            return
+        if isinstance(answer, StateRead):
+            answer = self._begin(answer)
+        if isinstance(answer, Refused):
+            log.warning(
+                "share state cannot be read", key=self.key, error=answer.code.name, why=answer.message
+            )
+            self.end(_told(answer.code))
+            return
+        self._broker.share_metrics.loaded((self._broker.monotonic_ms() - self._started_ms) / 1000)
+        self._handle(Expire())  # dead letters of the leader before
+        self._group.changed(self)
+
+    def _begin(self, read: StateRead) -> Refused | StateRead:
+        """Makes the machine of what was read, as far as it makes sense: whoever may write state may write nonsense."""
+        try:
+            start = self._start_offset(read)
+            if isinstance(start, Refused):
+                return start
+            self.machine = SharePartition.from_state(
+                StoredState(read.start_offset, self._broker.shares.due_times.stored(read.batches)),
+                log_start=self.partition.log.start_offset,
+                reset_to=start,
+                limits=self._limits(),
+                now_ms=int(self._broker.monotonic_ms()),
+            )
+        except (BrokenInvariant, ValueError) as bad:
+            return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
+        except (OSError, DecodeError) as bad:
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log cannot be read: {bad}")
+        self._state_epoch, self._log_start = read.state_epoch, self.partition.log.start_offset
+        return read
+
+    def _start_offset(self, read: StateRead) -> int | Refused:
+        if read.start_offset != NO_START_OFFSET:
+            return read.start_offset
+        policy = self._config.share_auto_offset_reset
+        return reset_offset(policy, self.partition.log, now_ms=self._broker.now_ms())
+
+    def end(self, failure: ErrorCode = ErrorCode.NONE) -> None:
+        """Stops being the owner. Writes under way are still waited for by those who asked for them."""
+        if self.is_over:
+            return
+        self.is_over, self.failure = True, failure
+        self._broker.waiting_room.unfollow(self.partition, self)
+        self._reader.let_go()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._ended(self)
+
+    def leave(self) -> None:
+        """Nobody of the group is here any more: ends, when what it was asked to put aside is put aside."""
+        self._is_left = True
+        self._end_if_left()
+
+    def come_back(self) -> None:
+        """Somebody of the group is here again."""
+        self._is_left = False
+
+    def _end_if_left(self) -> None:
+        if self._is_left and (self.machine is None or not self.machine.has_dead_letters_on_their_way):
+            self.end()
+
+    def woken(self) -> None:
+        """The partition has new records, or begins later."""
+        if not self.is_over:
+            self._group.something_to_have(self)
+
+    # -- what members ask -----------------------------------------------------------------------------------
+
+    def can_give(self) -> bool:
+        """Is there something to acquire now? No while the state is being read, or the group is paused."""
+        machine = self.machine
+        if machine is None or self.is_over:
+            return False
+        self._catch_up(machine)
+        if self._is_paused():
+            return False
+        offset = machine.next_fetch_offset
+        return offset < self.partition.log.high_watermark and (offset < machine.end or not machine.is_full)
+
+    def _is_paused(self) -> bool:
+        return self._broker.share_delivery.is_paused(self.key.group_id, self._config)
+
+    def is_owed_by(self, member: MemberId) -> bool:
+        """Has the member records that it has not acknowledged?"""
+        return self.machine is not None and self.machine.is_owed_by(member)
+
+    def holds_for(self, member: MemberId) -> bool:
+        """Has the member records leased?"""
+        return self.machine is not None and self.machine.holds_for(member)
+
+    def readable_bytes(self, wanted_bytes: int) -> int:
+        """How many bytes the next acquisition may read, counted up to those wanted."""
+        if self.machine is None:
+            return 0
+        return self._reader.readable_bytes(self.machine.next_fetch_offset, wanted_bytes)
+
+    def acquire(
+        self,
+        member: MemberId,
+        *,
+        max_records: int,
+        batch_size: int,
+        mode: AcquireMode,
+        max_bytes: int,
+        min_one_batch: bool,
+    ) -> Helping | Refused:
+        """Leases records to the member; nothing if there is nothing to have. Refuses what reading the log refuses."""
+        machine = self.machine
+        # It may be paused by now: a lease of another partition can have tripped the breaker.
+        if machine is None or self.is_over or self._is_paused():
+            return NOTHING
+        offset = machine.next_fetch_offset
+        read = self._reader.read(
+            offset, records=max_records, max_bytes=max_bytes, min_one_batch=min_one_batch
+        )
+        if isinstance(read, Refused):
+            return self._unreadable(read)
+        if not read.spans:
+            return NOTHING
+        answer = self._handle(
+            Acquire(member, offset, tuple(read.spans), max_records, max(1, batch_size), mode)
+        )
+        if isinstance(answer, Refused):
+            return answer
+        assert isinstance(answer, Acquired)
+        if not answer.ranges:
+            return NOTHING
+        records = read.covering(answer.ranges[0].span.start, answer.ranges[-1].span.end)
+        return Helping(records, answer.ranges, answer.record_count)
+
+    def _unreadable(self, refused: Refused) -> Helping | Refused:
+        """A log that begins later now is no error of the fetch's: the window moves along, and it looks again."""
+        if refused.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
+            return refused
+        if self.machine is not None:
+            self._catch_up(self.machine)
+        return NOTHING
+
+    def acknowledge(
+        self, member: MemberId, batches: tuple[AcknowledgementBatch, ...], report: Report
+    ) -> None:
+        """Reports once, now or when the outcome is safe: all of the batches, or a refusal of all of them."""
+        machine = self.machine
+        if machine is None or self.is_over:
+            report(NOT_LOADED)
+            return
+        self._catch_up(machine)
+        if not self._config.share_renew_acknowledge_enable and _renews(batches):
+            report(NO_RENEWAL)
+            return
+        answer = self._handle(Acknowledge(member, batches))
+        if isinstance(answer, Acknowledged) and answer.token is not None:
+            self._reports[answer.token] = report
+        else:
+            report(answer if isinstance(answer, Refused) else None)
+
+    def release(self, member: MemberId) -> None:
+        """The member's share session is over: what it holds is released, by and by."""
+        if self.machine is not None and not self.is_over and self.machine.holds_for(member):
+            self._handle(ReleaseMember(member))
+
+    def lag(self) -> int | None:
+        """Records nobody has finished yet; None while the state is being read."""
+        return None if self.machine is None else self.machine.lag(self.partition.log.high_watermark)
+
+    # -- running the machine --------------------------------------------------------------------------------
+
+    def _catch_up(self, machine: SharePartition) -> None:
+        """Tells the machine of settings that changed and of a log that begins later: looked at, not announced."""
+        config = self._broker.cluster.configuration.group(self.key.group_id)
+        if config is not self._config or self._names_dead_letters is not machine.limits.has_dead_letters:
+            self._config = config
+            limits = self._limits()
+            if limits != machine.limits:
+                self._handle(ChangeLimits(limits))
+        start = self.partition.log.start_offset
+        if start != self._log_start:
+            self._log_start = start
+            self._handle(MoveLogStart(start))
+
+    def _handle(self, command: Command) -> Answer:
+        """Nothing happens once the owner has ended: the state is somebody else's, who may have begun anew."""
+        machine = self.machine
+        assert machine is not None
+        if self.is_over:
+            return NOT_LOADED
+        roll = NO_ROLL if machine.limits.backoff is None else self._roll()
+        try:
+            outcome = machine.handle(command, int(self._broker.monotonic_ms()), roll)
+        except BrokenInvariant as broken:
+            log.error("share partition is impossible, reading it anew", key=self.key, why=broken)
+            self.end(ErrorCode.UNKNOWN_SERVER_ERROR)
+            return Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+        for effect in outcome.effects:
+            match effect:
+                case Persist():
+                    self._persist(effect)
+                case WriteDeadLetters():
+                    self._send(effect)
+                case WakeFetchers():
+                    self._group.something_to_have(self)
+                case _:
+                    assert_never(effect)
+        if self._timer is None or machine.first_end_ms < self._timer_ms:
+            self._set_timer(machine)
+        finished = machine.finished_counts
+        if finished != self._counted:
+            accepted, failed, given_up = (
+                now - before for now, before in zip(finished, self._counted, strict=True)
+            )
+            self._counted = finished
+            self._broker.share_delivery.finished(self.key.group_id, accepted, failed)
+            if given_up:
+                self._broker.share_delivery.gave_up(self.key, self.partition.name, given_up)
+        return outcome.answer
+
+    def _roll(self) -> float:
+        """The chance in the pauses of what fails now."""
+        return self._broker.machine.random_below(_ROLLS) / (_ROLLS - 1)
+
+    def _send(self, effect: WriteDeadLetters) -> None:
+        if not self.is_over:  # or else whoever reads the state next sends them
+            done = partial(self._sent, effect.token)
+            self._broker.dead_letters.send(self.key.group_id, self.partition, effect.letters, done)
+
+    def _sent(self, token: WriteToken) -> None:
+        if not self.is_over:
+            self._handle(DeadLettersEnded(token))
+            self._end_if_left()
+
+    def _persist(self, effect: Persist) -> None:
+        write = self._broker.persister.write(
+            WriteState(
+                self.key,
+                state_epoch=self._state_epoch,
+                leader_epoch=self.partition.leader_epoch,
+                start_offset=effect.start_offset,
+                delivery_complete_count=effect.delivery_complete_count,
+                batches=self._broker.shares.due_times.kept(effect.batches),
+            )
+        )
+        # never at once: whoever asked for this has not said yet whom to tell
+        write.add_done_callback(partial(self._written, effect.token))
+
+    def _written(self, token: WriteToken, write: asyncio.Future[Written | Refused]) -> None:
+        answer = _outcome(write)
+        refused = answer if isinstance(answer, Refused) else None
+        if refused is not None:
+            log.warning(
+                "share state cannot be written", key=self.key, error=refused.code.name, why=refused.message
+            )
+        self._handle(Persisted(token, ok=refused is None))  # which is nothing to an owner that has ended
+        report = self._reports.pop(token, None)
+        if report is not None:
+            report(None if refused is None else Refused(_told(refused.code), refused.message))
+        if refused is not None and refused.code in ENDS_OWNER:
+            self.end(_told(refused.code))
+        self._end_if_left()
+
+    def _limits(self) -> Limits:
+        config = self._config
+        names_topic = self._names_dead_letters = bool(config.errors_deadletterqueue_topic_name)
+        limits = limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._broker))
+        return self._group.shared(limits)
+
+    # -- leases end -----------------------------------------------------------------------------------------
+
+    def _set_timer(self, machine: SharePartition) -> None:
+        """One timer, for the first lease that may end. Early is harmless, so it is never moved to a later time."""
+        deadline_ms = machine.next_deadline_ms
+        if deadline_ms is None or self.is_over:
+            return
+        if self._timer is not None:
+            if self._timer_ms <= deadline_ms:
+                return
+            self._timer.cancel()
+        loop = asyncio.get_running_loop()
+        # a clock of whole milliseconds must have reached it
+        self._timer = loop.call_at((deadline_ms + 1) / 1000, self._expire)
+        self._timer_ms = deadline_ms
+
+    def _expire(self) -> None:
+        self._timer = None
+        self._handle(Expire())
+
+
+def _renews(batches: tuple[AcknowledgementBatch, ...]) -> bool:
+    return any(AcknowledgeType.RENEW in batch.types for batch in batches)
+
+
+def _told(code: ErrorCode) -> ErrorCode:
+    """What members are told of the persister's refusal, as Apache Kafka puts it."""
+    if code in COORDINATOR_TROUBLE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if code in FENCED:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if code in AS_THEY_ARE:
+        return code
+    return ErrorCode.UNKNOWN_SERVER_ERROR
+
+
+def _outcome(future: asyncio.Future[A | Refused]) -> A | Refused:
+    """Of a call that ended, well or not."""
+    if future.cancelled():
+        return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "cancelled")
+    failure = future.exception()
+    return future.result() if failure is None else Refused(ErrorCode.UNKNOWN_SERVER_ERROR, repr(failure))

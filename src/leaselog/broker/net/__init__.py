@@ -1,0 +1,1 @@
+"""From bytes to handlers and back: connections, frames, the registry of APIs, dispatch."""

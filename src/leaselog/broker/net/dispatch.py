@@ -1,0 +1,150 @@
+"""From a frame to its handler: header, version, decoding, and what happens when any of them is wrong.
+
+A long request is decoded in steps, and a long answer encoded in steps, so that others have their turns meanwhile.
+
+Knows no sockets. A request that cannot be understood raises `Unanswerable`; the connection closes, as Kafka does,
+since the next frame of such a client cannot be trusted either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Generator
+from struct import Struct
+from typing import TYPE_CHECKING
+
+from leaselog.broker.handlers.net.api_versions import unsupported_version
+from leaselog.broker.net.api import Api, Client, Reply, RequestContext, api_of
+from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
+from leaselog.wire.codec_steps import LONG_BYTES, decode_steps, encode_steps
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.frames import (
+    API_VERSIONS,
+    read_request_header,
+    skip_tagged_fields,
+)
+from leaselog.wire.primitives import Buffer
+from leaselog.wire.schema import Message
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+
+__all__ = ["Call", "Place", "Unanswerable", "encode_answer", "receive"]
+
+_SIZE = Struct(">i")
+#: of an answer: its size and its correlation id, and that no tagged fields follow
+_HEAD, _FLEXIBLE_HEAD = Struct(">ii"), Struct(">iix")
+
+
+class Unanswerable(Exception):
+    """A frame that gets no answer. The text says what was wrong with it."""
+
+
+class Place:
+    """A place in the order of a connection's answers: empty until the answer is there; no chunks: nothing is sent."""
+
+    __slots__ = ("chunks",)
+
+    def __init__(self) -> None:
+        self.chunks: list[Buffer] | None = None
+
+
+class Call(Place):
+    """One request on its way: what was asked, and how its answer is to be written."""
+
+    __slots__ = ("api", "context", "correlation_id", "is_exclusive", "request", "size_bytes", "started_s")
+
+    def __init__(
+        self,
+        api: Api,
+        request: Message | Generator[object, None, Message],
+        context: RequestContext,
+        correlation_id: int,
+        started_s: float,
+        size_bytes: int,
+    ) -> None:
+        self.chunks = None
+        self.api = api
+        self.request = request
+        self.context = context
+        self.correlation_id = correlation_id
+        #: by the clock of `Turns`
+        self.started_s = started_s
+        #: of its frame, which the request may have views of
+        self.size_bytes = size_bytes
+        #: the connection starts nothing else before this is answered
+        self.is_exclusive = api.exclusive
+
+    def start(self) -> Reply:
+        """Runs the handler up to its first wait, or decodes as much of the request as a turn has time for."""
+        request = self.request
+        if isinstance(request, Message):
+            return self.api.handler(request, self.context)
+        decoded = self.context.broker.turns.start(_refusing(request))
+        if isinstance(decoded, Message):
+            return self.api.handler(decoded, self.context)
+        self.is_exclusive = True
+        return self._start_later(decoded)
+
+    async def _start_later(self, decoding: Awaitable[Message]) -> Message | None:
+        reply = self.api.handler(await decoding, self.context)
+        return await reply if isinstance(reply, Awaitable) else reply
+
+    def encode(self, response: Message) -> list[Buffer]:
+        return encode_answer(response, self.correlation_id, self.context.version)
+
+    def encode_in_steps(self, response: Message) -> Generator[object, None, list[Buffer]]:
+        """The same of a long response."""
+        head = _head(response, self.correlation_id, self.context.version)
+        return _sized((yield from encode_steps(response, self.context.version, head)))
+
+
+def receive(frame: bytearray, broker: Broker, client: Client, started_s: float) -> Call | list[Buffer]:
+    """The call that ``frame`` asks for; or, to a version of ApiVersions from the future, the answer itself."""
+    try:
+        key, version, correlation_id, client_id, position = read_request_header(frame)
+        api = api_of(key)
+        if api is None:
+            raise Unanswerable(f"unknown API key {key}")
+        first, last = api.versions
+        if not first <= version <= last:
+            if key == API_VERSIONS:
+                return encode_answer(unsupported_version(), correlation_id, 0)
+            raise Unanswerable(f"{api.name} version {version}, supported are {first} to {last}")
+        if is_flexible(api.request, version):
+            position = skip_tagged_fields(frame, position)
+        # Bytes behind the body are ignored, as Apache Kafka does: librdkafka 2.16 leaves three in some Metadata
+        # requests (it writes a null array of four bytes where one is meant, and sends all four).
+        request: Message | Generator[object, None, Message]
+        if len(frame) - position < LONG_BYTES:
+            request, _ = decode_prefix(api.request, version, frame, position, is_request=True)
+        else:
+            request = decode_steps(api.request, version, frame, position)
+    except DecodeError as bad:
+        raise Unanswerable(str(bad)) from bad
+    context = RequestContext(broker, api, version, client_id, client)
+    return Call(api, request, context, correlation_id, started_s, len(frame))
+
+
+def _refusing(decoding: Generator[object, None, Message]) -> Generator[object, None, Message]:
+    try:
+        return (yield from decoding)
+    except DecodeError as bad:
+        raise Unanswerable(str(bad)) from bad
+
+
+def encode_answer(response: Message, correlation_id: int, version: int) -> list[Buffer]:
+    """The response as buffers ready for the socket, length first."""
+    return _sized(encode_chunks(response, version, _head(response, correlation_id, version)))
+
+
+def _head(response: Message, correlation_id: int, version: int) -> bytes:
+    flexible = is_flexible(type(response), version) and response.API_KEY != API_VERSIONS
+    return (_FLEXIBLE_HEAD if flexible else _HEAD).pack(0, correlation_id)
+
+
+def _sized(chunks: list[Buffer]) -> list[Buffer]:
+    head = chunks[0]
+    assert isinstance(head, bytearray)
+    size = len(head) if len(chunks) == 1 else sum(map(len, chunks))
+    _SIZE.pack_into(head, 0, size - _SIZE.size)
+    return chunks

@@ -1,0 +1,204 @@
+"""Listens, admits connections within the bounds, closes the idle ones, and ends them all in good order."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import socket
+from collections import Counter, deque
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from leaselog.broker.net.connection import Connection
+from leaselog.broker.quotas.connection_bounds import ConnectionBounds
+from leaselog.broker.quotas.held_bytes import HeldBytes
+from leaselog.broker.runtime.structured_log import StructuredLog
+
+if TYPE_CHECKING:
+    from leaselog.broker.broker import Broker
+    from leaselog.broker.config import BrokerConfig
+
+__all__ = ["Server"]
+
+#: what one read from a socket may bring; shared by all connections, since each read is used up at once
+RECEIVE_BUFFER_BYTES = 256 * 1024
+#: Kafka's default of 50 makes a crowd of clients wait for the kernel to try again, a second each, and saves nothing
+MIN_BACKLOG = 1024
+IDLE_SWEEP_S = 5.0
+SHORTEST_SWEEP_S = 0.1
+#: a client that is refused tries again at once, and so do its neighbours: one line for a host in so long
+REFUSAL_PAUSE_S = 10.0
+MAX_REFUSED_HOSTS = 1024
+#: clients that have gone and have requests that were not started yet
+MAX_LEFT_BEHIND = 256
+#: for so long nobody may hold what others wait for and not move
+STANDSTILL_S = 5.0
+
+log = StructuredLog("server")
+
+
+class Server:
+    def __init__(self, broker: Broker) -> None:
+        self.broker = broker
+        self.metrics = broker.metrics
+        self.turns = broker.turns
+        self.receive_buffer = memoryview(bytearray(RECEIVE_BUFFER_BYTES))
+        config = broker.config
+        self.max_frame_bytes = config.socket_request_max_bytes
+        self._backlog = max(config.socket_listen_backlog_size, MIN_BACKLOG)
+        self._socket_buffers = (
+            (socket.SO_SNDBUF, config.socket_send_buffer_bytes),
+            (socket.SO_RCVBUF, config.socket_receive_buffer_bytes),
+        )
+        self._idle_s = config.connections_max_idle_ms / 1000
+        self.quotas = broker.quotas
+        self._bounds = ConnectionBounds(lambda: broker.config, broker.quotas, broker.monotonic_ms)
+        self._connections: dict[Connection, None] = {}
+        self._hosts: Counter[str] = Counter()
+        self._ids = itertools.count(1)
+        self._listener: asyncio.Server | None = None
+        self._nobody_left = asyncio.Event()
+        self._is_draining = False
+        #: host to when a refusal of it was last told, and how many were not told since; oldest first
+        self._refusals: dict[str, tuple[float, int]] = {}
+        self.requests_held = HeldBytes(_no_less_than_one_request(config))
+        #: what connections whose clients do not keep up have yet to send
+        self.answers_held = HeldBytes(config.queued_max_response_bytes)
+        #: who has gone and had requests to be started; oldest first
+        self._left_behind: deque[Connection] = deque()
+
+    def __len__(self) -> int:
+        return len(self._connections)
+
+    def now(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    async def listen(self, host: str, port: int) -> tuple[str, int]:
+        """Accepts connections from now on; the address is told, as port 0 becomes a free one."""
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(
+            lambda: Connection(self), host, port, backlog=self._backlog, family=socket.AF_UNSPEC
+        )
+        name = self._listener.sockets[0].getsockname()
+        return name[0], name[1]
+
+    def admit(self, connection: Connection) -> int:
+        """The id of a new connection. One past the bounds is closed at once, with a line in the log."""
+        host = (connection.transport.get_extra_info("peername") or ("?",))[0]
+        sock = connection.transport.get_extra_info("socket")
+        for option, size_bytes in self._socket_buffers:
+            if size_bytes != -1:
+                sock.setsockopt(socket.SOL_SOCKET, option, size_bytes)
+        self._connections[connection] = None
+        self._nobody_left.clear()
+        self._hosts[host] += 1
+        self.metrics.connection_accepted()
+        verdict = self._bounds.judge(host, len(self._connections), self._hosts[host])
+        if verdict.pause_ms:
+            connection.pause(verdict.pause_ms)
+        if verdict.refusal:
+            self._refuse(connection, host, verdict.refusal, after_ms=verdict.pause_ms)
+        elif not self.broker.machine.has_room_for(sock):
+            self._refuse(connection, host, "few descriptors are left, closing the newest connection")
+        elif self._is_draining:
+            connection.transport.abort()
+        return next(self._ids)
+
+    def _refuse(self, connection: Connection, host: str, why: str, *, after_ms: int = 0) -> None:
+        untold = self.untold_refusals(host)
+        if untold is not None:
+            log.warning(why, client=host, open=len(self._connections), untold_before=untold)
+        self.metrics.connection_refused()
+        if after_ms:
+            asyncio.get_running_loop().call_later(after_ms / 1000, connection.transport.abort)
+        else:
+            connection.transport.abort()
+
+    def dismiss(self, connection: Connection) -> None:
+        if connection in self._connections:
+            del self._connections[connection]
+            if not self._connections:
+                self._nobody_left.set()
+            host = connection.client.host
+            self._hosts[host] -= 1
+            if not self._hosts[host]:
+                del self._hosts[host]
+            self.broker.connection_closed(connection.client)
+
+    def leave_behind(self, lost: Connection) -> None:
+        """A client has gone, and what it asked before is still to be done. At the bound the oldest of these is not."""
+        self._left_behind.append(lost)
+        if len(self._left_behind) > MAX_LEFT_BEHIND:
+            self._left_behind.popleft().forget_requests()
+
+    def untold_refusals(self, host: str) -> int | None:
+        """How many refusals of the host went untold since the last line; None if this one is to go untold too."""
+        told_s, untold = self._refusals.get(host, (None, 0))
+        if told_s is not None and self.now() - told_s < REFUSAL_PAUSE_S:
+            self._refusals[host] = (told_s, untold + 1)
+            return None
+        self._refusals.pop(host, None)
+        if len(self._refusals) >= MAX_REFUSED_HOSTS:
+            del self._refusals[next(iter(self._refusals))]
+        self._refusals[host] = (self.now(), 0)
+        return untold
+
+    async def keep_room(self) -> None:
+        """Closes whoever stands still and is in others' way, until cancelled.
+
+        While no more bytes of answers may be held, that is who takes none of his own; while others wait for room for
+        their requests, whoever's request does not come to its end.
+        """
+        while True:
+            await asyncio.sleep(STANDSTILL_S / 2)
+            moment_s = self.now() - STANDSTILL_S
+            for connection in list(self._connections):
+                if self.turns.is_spent():
+                    await self.turns.step_back()
+                if connection.has_unread_answers_since(moment_s) and self.answers_held.is_full:
+                    self._close_in_the_way(connection, "does not read its answers")
+                elif self.requests_held.has_waiting and connection.has_half_a_request_since(moment_s):
+                    self._close_in_the_way(connection, "does not finish its request")
+
+    def _close_in_the_way(self, connection: Connection, why: str) -> None:
+        self.metrics.connection_refused()
+        if (untold := self.untold_refusals(connection.client.host)) is not None:
+            facts = {"client": f"{connection.client.host}:{connection.client.port}", "untold_before": untold}
+            log.warning("closing a connection that is in others' way", why=why, **facts)
+        connection.transport.abort()
+
+    async def close_idle(self) -> None:
+        """Closes connections on which nothing has moved for `connections.max.idle.ms`, until cancelled."""
+        if self._idle_s < 0:
+            return  # as with Apache Kafka: they may be idle for ever
+        while True:
+            await asyncio.sleep(min(IDLE_SWEEP_S, max(self._idle_s, SHORTEST_SWEEP_S)))
+            oldest = self.now() - self._idle_s
+            for connection in list(self._connections):
+                if self.turns.is_spent():
+                    await self.turns.step_back()
+                if connection in self._connections and not connection.has_moved_since(oldest):
+                    log.info(
+                        "closing idle connection", client=connection.client.host, port=connection.client.port
+                    )
+                    connection.transport.abort()
+
+    async def drain(self, patience_s: float) -> None:
+        """Takes no new requests, lets those under way be answered, then closes every connection."""
+        self._is_draining = True
+        if self._listener is not None:
+            self._listener.close()
+        for connection in list(self._connections):
+            connection.drain()
+        if self._connections:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience_s):
+                    await self._nobody_left.wait()
+        for connection in list(self._connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)
+
+
+def _no_less_than_one_request(config: BrokerConfig) -> int:
+    limit_bytes = config.queued_max_request_bytes
+    return max(limit_bytes, config.socket_request_max_bytes) if limit_bytes > 0 else -1

@@ -1,0 +1,1 @@
+"""What one client, and all of them together, may make the broker do or hold."""

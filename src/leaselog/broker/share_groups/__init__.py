@@ -1,0 +1,1 @@
+"""What a share group asks of groups, share state and lending together."""

@@ -1,0 +1,1 @@
+"""What is told to whoever scrapes: the metrics in Prometheus' words, in small steps."""
