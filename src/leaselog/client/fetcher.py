@@ -88,11 +88,22 @@ class Fetcher:
         self._limits = limits or FetchLimits()
         #: where to go on (``EARLIEST`` or ``LATEST``) when the log no longer has an offset; None raises instead
         self._reset = reset
-        self._out_of_range = set[TopicPartition]()
+        #: places to look up before anything more is fetched of them
+        self._lost = dict[TopicPartition, int]()
         #: where each partition's next fetch begins
         self.positions = dict[TopicPartition, int]()
+        #: of these, not fetched for the moment: nobody has come for what is there, or it is paused
+        self.held = set[TopicPartition]()
+        self._moved = dict[TopicPartition, int]()
         self._topics = dict[str, TopicInfo]()
         self._stale = True
+        #: not asked for until their leaders have been looked up once more
+        self._suspect = set[TopicPartition]()
+        #: the last try failed: the next one waits a moment
+        self._is_failing = False
+        self._preparing: asyncio.Task[None] | None = None
+        #: raised by the next `poll` that has nothing to return
+        self._failure: ClientError | None = None
         self._under_way = dict[int, asyncio.Task[FetchResponse]]()
         #: the partitions each fetch under way asked for
         self._asked = dict[int, Mapping[TopicPartition, int]]()
@@ -101,7 +112,22 @@ class Fetcher:
 
     def assign(self, where: TopicPartition, offset: int) -> None:
         self.positions[where] = offset
+        self._lost.pop(where, None)
+        self._moved.pop(where, None)
+        self._suspect.discard(where)
         self._stale = self._stale or where.topic not in self._topics
+
+    def give_up(self, where: TopicPartition) -> None:
+        self.positions.pop(where, None)
+        self.held.discard(where)
+        self._lost.pop(where, None)
+        self._moved.pop(where, None)
+        self._suspect.discard(where)
+
+    def take_moved(self) -> dict[TopicPartition, int]:
+        """Where reading goes on elsewhere than it stopped, told once: the log was cut, or its topic made again."""
+        moved, self._moved = self._moved, {}
+        return moved
 
     def wake(self) -> None:
         """Let a `poll` that waits return now with what there is."""
@@ -109,46 +135,79 @@ class Fetcher:
             self._waking.set_result(None)
 
     async def close(self) -> None:
-        for task in self._under_way.values():
+        tasks: list[asyncio.Task[Any]] = [*self._under_way.values()]
+        if self._preparing is not None:
+            tasks.append(self._preparing)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._under_way.values(), return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._under_way.clear()
+        self._preparing = None
 
     async def poll(self, timeout_ms: int) -> list[Fetched]:
-        """What came in, or an empty list after ``timeout_ms``. Raises what trying again would not mend."""
-        try:
-            await self._reset_positions()
-            await self._send_fetches()
-        except ClientError as failed:
-            await self._recover(failed)
-            return []
-        if not self._under_way:
-            await asyncio.sleep(min(timeout_ms, RETRY_BACKOFF_MS) / 1000)
-            return []
-        self._waking = asyncio.get_running_loop().create_future()
-        waiting: list[asyncio.Future[Any]] = [*self._under_way.values(), self._waking]
-        done, _ = await asyncio.wait(waiting, timeout=timeout_ms / 1000, return_when=asyncio.FIRST_COMPLETED)
+        """What came in, or an empty list after ``timeout_ms`` or `wake`. Raises what trying again would not mend.
+
+        Nothing is lost with it: what else came is returned first, and a cancelled call has taken nothing.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + timeout_ms / 1000
+        waking = self._waking = loop.create_future()
+        while True:
+            self.launch()
+            if self._failure is None:
+                waiting: list[asyncio.Future[Any]] = [*self._under_way.values(), waking]
+                if self._preparing is not None:
+                    waiting.append(self._preparing)
+                limit_s = max(0.0, deadline - loop.time())
+                await asyncio.wait(waiting, timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+            fetched = self._collect()
+            if fetched or waking.done() or loop.time() >= deadline:
+                return fetched
+
+    def launch(self) -> None:
+        """A fetch to every leader that has none under way and something to be asked for."""
+        for leader, asked in self._idle_leaders().items():
+            self._asked[leader] = asked
+            self._under_way[leader] = asyncio.create_task(self._fetch(leader, asked))
+        if self._preparing is None and self.positions and (self._stale or self._lost):
+            self._preparing = asyncio.create_task(self._prepare())
+
+    def _collect(self) -> list[Fetched]:
+        """Without a wait in it, so that what is taken from here arrives."""
+        if self._preparing is not None and self._preparing.done():
+            done, self._preparing = self._preparing, None
+            try:
+                done.result()
+            except ClientError as failed:
+                self._failed(failed, ())
         fetched = list[Fetched]()
-        for leader in [leader for leader, task in self._under_way.items() if task in done]:
-            fetched += await self._collect(leader)
-        if not self._stale and not self._out_of_range:
-            self._launch()
+        for leader in [leader for leader, task in self._under_way.items() if task.done()]:
+            fetched += self._answered(leader)
+        if not fetched and self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
         return fetched
 
-    async def _collect(self, leader: int) -> list[Fetched]:
+    def _answered(self, leader: int) -> list[Fetched]:
         task, asked = self._under_way.pop(leader), self._asked.pop(leader)
         try:
             answer = task.result()
             raise_for(answer.error_code)
         except ClientError as failed:
-            await self._recover(failed)
+            self._failed(failed, asked)
             return []
         fetched = list[Fetched]()
         for where, data in self._partitions(answer):
             # The caller may have moved the place, or given it up, since this fetch left.
-            if where in asked and self.positions.get(where) == asked[where]:
+            if where in asked and self.positions.get(where) == asked[where] and where not in self._lost:
                 fetched += self._accept(where, asked[where], data)
         return fetched
+
+    def _failed(self, failed: ClientError, suspects: Iterable[TopicPartition]) -> None:
+        self._suspect.update(where for where in suspects if where in self.positions)
+        self._stale = self._is_failing = True
+        if not failed.is_retriable and self._failure is None:
+            self._failure = failed
 
     def _partitions(self, answer: FetchResponse) -> Iterator[tuple[TopicPartition, PartitionData]]:
         names = {info.topic_id: info.name for info in self._topics.values()}
@@ -159,12 +218,12 @@ class Fetcher:
     def _accept(self, where: TopicPartition, start: int, data: PartitionData) -> Iterable[Fetched]:
         if data.error_code:
             failed = BrokerError(data.error_code, str(where))
-            if failed.code is ErrorCode.OFFSET_OUT_OF_RANGE and self._reset is not None:
-                self._out_of_range.add(where)
-                return ()
-            if not failed.is_retriable:
-                raise failed
-            self._stale = True
+            if failed.code is ErrorCode.OFFSET_OUT_OF_RANGE:
+                failed = BrokerError(data.error_code, f"{where} has no offset {start}")
+                if self._reset is not None:
+                    self._lost[where] = self._reset
+                    return ()
+            self._failed(failed, (where,))
             return ()
         records = data.records or b""
         batches = list(whole_batches(records))
@@ -175,36 +234,39 @@ class Fetcher:
         kept = _readable(batches, data.aborted_transactions or (), records, start)
         return (Fetched(where, start, end, data.high_watermark, kept, records),)
 
-    async def _reset_positions(self) -> None:
-        """Retention may overtake a slow reader: then what is gone is gone, and reading goes on elsewhere."""
-        if not self._out_of_range or self._reset is None:
-            return
-        lost = [where for where in self._out_of_range if where in self.positions]
-        self.positions.update(await list_offsets(self._cluster, dict.fromkeys(lost, self._reset)))
-        self._out_of_range.clear()
-
-    async def _recover(self, failed: ClientError) -> None:
-        if not failed.is_retriable:
-            raise failed
-        self._stale = True
-        await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
-
-    async def _send_fetches(self) -> None:
-        if self._stale and self.positions:
+    async def _prepare(self) -> None:
+        """Learns what the next fetches have to know."""
+        if self._is_failing:
+            self._is_failing = False
+            await asyncio.sleep(RETRY_BACKOFF_MS / 1000)
+        if self._stale:
             await self._look_up()
-        self._launch()
+        await self._find_lost()
 
-    def _launch(self) -> None:
-        """A fetch to every leader that has none under way."""
-        for leader, asked in self._idle_leaders().items():
-            self._asked[leader] = asked
-            self._under_way[leader] = asyncio.create_task(self._fetch(leader, asked))
+    async def _find_lost(self) -> None:
+        """Retention may overtake a slow reader: then what is gone is gone, and reading goes on elsewhere."""
+        wanted = dict(self._lost)
+        if not wanted:
+            return
+        for where, offset in (await list_offsets(self._cluster, wanted)).items():
+            if self._lost.get(where) == wanted[where]:  # else it has a place by now, or was given up
+                del self._lost[where]
+                self.positions[where] = self._moved[where] = offset
 
     async def _look_up(self) -> None:
         names = sorted({where.topic for where in self.positions})
-        found = await self._cluster.fetch_topology(names)
-        self._topics = dict(found.topics)
-        self._stale = any(name not in found.topics for name in names)
+        known, found = self._topics, await self._cluster.fetch_topology(names)
+        for where in self.positions:
+            before, now = known.get(where.topic), found.topics.get(where.topic)
+            if before is not None and now is not None and before.topic_id != now.topic_id:
+                # Made again: all of it came after we began to read, and the old offsets mean nothing in it.
+                self._lost[where] = EARLIEST
+        # What is not there may come back as another one.
+        self._topics = {**{name: known[name] for name in names if name in known}, **found.topics}
+        self._suspect = {where for where in self._suspect if where.topic not in found.topics}
+        # Of what is read by now, which may be more than was asked for.
+        self._stale = any(where.topic not in found.topics for where in self.positions)
+        self._is_failing = any(name not in found.topics for name in names)
         for name in names:
             code = found.errors.get(name, ErrorCode.NONE)
             if code and not BrokerError(code).is_retriable:
@@ -214,11 +276,12 @@ class Fetcher:
         idle = dict[int, dict[TopicPartition, int]]()
         for where, offset in self.positions.items():
             info = self._topics.get(where.topic)
-            if info is None or where.partition >= len(info.partitions):
+            if info is None or where in self.held or where in self._lost or where in self._suspect:
                 continue
-            leader = info.partitions[where.partition].leader
+            there = where.partition < len(info.partitions)
+            leader = info.partitions[where.partition].leader if there else -1
             if leader < 0:
-                self._stale = True
+                self._failed(BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, str(where)), (where,))
             elif leader not in self._under_way:
                 idle.setdefault(leader, {})[where] = offset
         return idle
