@@ -1,10 +1,13 @@
-"""`leaselog topics`: what kafka-topics.sh does, with its options and its lines."""
+"""`leaselog topics`: what kafka-topics.sh does, with its options and its lines.
+
+One thing differs on purpose: a name is a name, and what a pattern changes is shown before it is done (ADR 0031).
+"""
 
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import sys
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from leaselog.admin import (
@@ -27,6 +30,7 @@ from leaselog.admin import (
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, key_values, positive
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import is_terminal, print_json, print_table
+from leaselog.cli.topic_choice import TopicChoice
 from leaselog.client import BrokerError
 from leaselog.client.cluster import Cluster
 from leaselog.client.topology import TopicInfo
@@ -41,6 +45,8 @@ _FILTERS = (
     "under_min_isr_partitions",
     "at_min_isr_partitions",
 )
+#: of the topics that a pattern would change, those that a complaint names
+_SHOWN_TOPICS = 5
 _COLLIDE = (
     "WARNING: Due to limitations in metric names, topics with a period ('.') or underscore ('_') could collide."
     " To avoid issues it is best to use either, but not both."
@@ -55,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--delete", action="store_true", help="delete topics")
     action.add_argument("--list", action="store_true", help="list topics")
     action.add_argument("--describe", action="store_true", help="describe topics and their partitions")
-    parser.add_argument("--topic", help="a topic; except with --create also a regular expression")
+    parser.add_argument(
+        "--topic", help="a topic, or several with commas; or a regular expression, except with --create"
+    )
     parser.add_argument("--topic-id", metavar="ID", help="the topic to describe, by id")
     parser.add_argument("--partitions", type=positive, metavar="N", help="number of partitions")
     parser.add_argument("--replication-factor", type=positive, metavar="N", help="replicas of each partition")
@@ -65,6 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", action="append", default=[], metavar="KEY=VALUE", help="with --create: a config"
     )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="with --delete or --alter: only list the topics that it would touch"
+    )  # fmt: skip
+    parser.add_argument(
+        "--execute", action="store_true", help="with --delete or --alter: also if a pattern matches several topics"
+    )  # fmt: skip
     parser.add_argument("--if-exists", action="store_true", help="a missing topic is no error")
     parser.add_argument("--if-not-exists", action="store_true", help="an existing topic is no error")
     parser.add_argument("--exclude-internal", action="store_true", help="leave internal topics out")
@@ -79,6 +93,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    return run_with_cluster(args, ClientProperties.from_arguments(args), _checked(args))
+
+
+def _checked(args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
+    """What the options ask for. Raises ``UsageError``."""
     _check(args)
     work = {"create": _create, "alter": _alter, "delete": _delete, "list": _list, "describe": _describe}
     action = next(name for name in _ACTIONS if getattr(args, name))
@@ -87,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
         await work[action](cluster, args)
         return 0
 
-    return run_with_cluster(args, ClientProperties.from_arguments(args), body)
+    return body
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -100,7 +119,11 @@ def _check(args: argparse.Namespace) -> None:
     key_values("--config", args.config)
     _assignments(args.replica_assignment)
     if args.topic:
-        _pattern(args.topic)
+        TopicChoice.of("--topic", args.topic)
+    if (args.dry_run or args.execute) and not (args.delete or args.alter):
+        raise UsageError("--dry-run and --execute go with --delete and --alter only")
+    if args.dry_run and args.execute:
+        raise UsageError("--dry-run and --execute exclude each other")
     if args.replica_assignment and (args.partitions or args.replication_factor) and args.create:
         raise UsageError("--replica-assignment already says how many partitions and replicas there are")
     if args.alter and not args.partitions:
@@ -158,15 +181,39 @@ def _assignments(text: str | None) -> list[list[int]]:
 
 async def _alter(cluster: Cluster, args: argparse.Namespace) -> None:
     placed = _assignments(args.replica_assignment)
-    for topic in await _matching(cluster, args):
+    for topic in await _to_change(cluster, args):
         existing = len(topic.partitions)
         new = NewPartitions(args.partitions, placed[existing:] if placed else None)
         settle(await create_partitions(cluster, {topic.name: new}))
 
 
 async def _delete(cluster: Cluster, args: argparse.Namespace) -> None:
-    for topic in await _matching(cluster, args):
+    for topic in await _to_change(cluster, args):
         settle(await delete_topics(cluster, [topic.name]))
+
+
+async def _to_change(cluster: Cluster, args: argparse.Namespace) -> list[TopicInfo]:
+    """The topics to alter or delete; none in a dry run, which lists them.
+
+    Internal topics have to be named, no pattern means them. Several topics that nobody named need --execute.
+    """
+    choice = TopicChoice.of("--topic", args.topic)
+    chosen = [t for t in await _matching(cluster, args) if not t.is_internal or choice.is_named(t.name)]
+    _check_exists(f"Topic '{args.topic}'", chosen, args)
+    names = [topic.name for topic in chosen]
+    matched = [name for name in names if not choice.is_named(name)]
+    if len(matched) > 1 and not (args.execute or args.dry_run):
+        more = ", …" if len(matched) > _SHOWN_TOPICS else ""
+        raise CommandFailed(
+            f"--topic {args.topic} is a pattern, and {len(matched)} topics match it:"
+            f" {', '.join(matched[:_SHOWN_TOPICS])}{more}. Nothing was done: --dry-run lists them, --execute does it"
+        )
+    if args.json:
+        print_json({"topics": names, "executed": not args.dry_run})
+    elif args.dry_run:
+        print("\n".join(names))
+        print(f"Nothing was done: these {len(names)} are what --execute would touch.", file=sys.stderr)
+    return [] if args.dry_run else chosen
 
 
 async def _list(cluster: Cluster, args: argparse.Namespace) -> None:
@@ -188,20 +235,17 @@ async def _matching(
     if args.topic_id:
         chosen = [topic for topic in chosen if topic_id_text(topic.topic_id) == args.topic_id]
     elif args.topic:
-        pattern = _pattern(args.topic)
-        chosen = [topic for topic in chosen if pattern.fullmatch(topic.name)]
+        choice = TopicChoice.of("--topic", args.topic)
+        chosen = [topic for topic in chosen if choice.has(topic.name)]
     named = f"TopicId '{args.topic_id}'" if args.topic_id else f"Topic '{args.topic}'" if args.topic else ""
-    if named and not chosen and must_exist and not args.if_exists:
-        raise CommandFailed(f"{named} does not exist as expected")
+    if named and must_exist:
+        _check_exists(named, chosen, args)
     return chosen
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    """Kafka's topic lists: a regular expression, in which a comma is one more alternative."""
-    try:
-        return re.compile(text.strip().replace(",", "|").replace(" ", "").strip("\"'"))
-    except re.error as bad:
-        raise UsageError(f"--topic {text}: not a regular expression: {bad}") from None
+def _check_exists(named: str, chosen: Sequence[TopicInfo], args: argparse.Namespace) -> None:
+    if not chosen and not args.if_exists:
+        raise CommandFailed(f"{named} does not exist as expected")
 
 
 async def _describe(cluster: Cluster, args: argparse.Namespace) -> None:
