@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import confluent_kafka
 import pytest
 
-from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import consumer_of, numbered, produce, wait_until
 from leaselog.admin import Admin, GroupState, GroupType, NewTopic, Resource, ResourceType, ShareOffset
 from leaselog.client import EARLIEST, LATEST, UnsupportedVersion, kafka_errors
 from leaselog.model import TopicPartition
 
 pytestmark = pytest.mark.all_on_kafka
-
-GUIDE = CHECKOUT / "docs" / "guides" / "administration.md"
 
 
 @pytest.fixture
@@ -40,23 +37,6 @@ def topic(admin: Admin, fresh: Callable[[str], str]) -> str:
 def described(admin: Admin, topic: str) -> tuple[object, ...]:
     found = admin.describe_topics([topic])
     return found[topic].partitions if topic in found else ()
-
-
-def test_the_snippets_of_the_guide_work(
-    broker_factory: Callable[[], BrokerProcess], capsys: pytest.CaptureFixture[str]
-) -> None:
-    address = broker_factory().address
-    snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    names: dict[str, object] = {"__name__": "guide"}
-    assert len(snippets) == 6
-    for snippet in snippets:
-        exec(compile(snippet.replace("127.0.0.1:9092", address), str(GUIDE), "exec"), names)
-    shown = capsys.readouterr().out
-    assert "billing GroupState.EMPTY" in shown
-    assert "orders-0 0 0" in shown
-    assert "nobody of that name\nalready there: ['orders']\n" in shown
-    assert "0 put back, 0 skipped, 0 gone\n" in shown
-    assert shown.endswith("['dlq.packing', 'invoices', 'orders']\n")
 
 
 @pytest.mark.on_kafka

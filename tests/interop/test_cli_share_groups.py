@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import Sent, create_topic, numbered, produce, wait_until
-from interop.test_cli import PROGRAM, Cli
+from interop.test_cli import Cli
 from interop.test_share_group_tools import member
 from interop.toolbox import Toolbox
 
 pytestmark = pytest.mark.all_on_kafka
 
-GUIDE = CHECKOUT / "docs" / "guides" / "operating-share-groups.md"
 SHARE_TOOL = "org.apache.kafka.tools.consumer.group.ShareGroupCommand"
 
 
@@ -136,28 +132,6 @@ def test_the_perf_test_counts_what_it_consumed(broker, tmp_path, fresh) -> None:
             produce(broker, topic, numbered(500))
         (described,) = cli.json("share-groups", "--describe", "--group", group)
         assert [row["lag"] for row in described["offsets"]] == [500]
-
-
-def test_the_snippets_of_the_guide_work(broker_factory) -> None:
-    address = broker_factory().address
-    snippets = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    script = "set -e -o pipefail\n" + "".join(snippets).replace("127.0.0.1:9092", address)
-    path = f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
-    ended = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, timeout=240, env={**os.environ, "PATH": path}
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    out = ended.stdout.splitlines()
-    assert out[2:12] == [str(n) for n in range(1, 11)]
-    assert ["packing", "orders", "0", "0", "90"] in [
-        [*line.split()[:4], line.split()[-1]] for line in out if line
-    ]
-    assert ("IN-FLIGHT  AVAILABLE  DONE-AHEAD" in ended.stdout) != is_kafka()
-    assert "Deletion of requested share groups ('packing') was successful." in out
-    assert [line for line in out if line.startswith("Delivery:1\t")] == [
-        f"Delivery:1\t{n}" for n in (1, 2, 3)
-    ]
-    assert out[-1].split(", ")[5] == "100"
 
 
 def test_top_shows_the_lag_and_what_moves(broker, tmp_path, fresh) -> None:

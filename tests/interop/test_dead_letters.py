@@ -5,19 +5,15 @@ Where the two differ on purpose the test says so. Judged are keys, values and he
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from confluent_kafka import AcknowledgeType as Theirs
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec
 
-from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import (
     WAIT_S,
     Headers,
@@ -42,14 +38,12 @@ from interop.share_member import (
     topic_id_of,
 )
 from interop.share_state import offsets_of
-from interop.test_cli import PROGRAM
 from interop.test_share_librdkafka import explicit, set_group
 from interop.test_share_librdkafka import take as take_shared
 from leaselog.client import AcknowledgeType, ShareConsumer, ShareRecord
 
 pytestmark = pytest.mark.on_kafka_4_4
 
-GUIDE = CHECKOUT / "docs" / "guides" / "dead-letters.md"
 ALLOWED = {"errors.deadletterqueue.group.enable": "true"}
 REJECTED = b"Offset rejected by client."
 EXHAUSTED = b"Offset delivery count exceeded the threshold."
@@ -335,19 +329,3 @@ def test_a_consumer_that_rejects_and_closes_leaves_its_letters(
     assert all_of(dead_broker, dead) == [
         Sent(b"k%d" % n, b"v", why(src, group, 0, n, 1, REJECTED)) for n in (0, 3, 6, 9)
     ]
-
-
-def test_the_commands_of_the_guide_work(dead_broker: BrokerProcess) -> None:
-    snippets = re.findall(r"```sh\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    script = "set -e -o pipefail\n" + "".join(snippets).replace("127.0.0.1:9092", dead_broker.address)
-    path = f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
-    ended = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, timeout=240, env={**os.environ, "PATH": path}
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    lines = ended.stdout.splitlines()
-    letters = [line for line in lines if line.startswith("__dlq")]
-    assert [line.split("\t")[-1] for line in letters] == ["1", "2"]
-    assert "__dlq.errors.message:Offset rejected by client." in letters[0]
-    assert "Share group 'packing' has 2 letters in topic dlq.packing, 0 of them settled." in lines
-    assert lines[-2:] == ["", "Put back: 2 to orders."]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 from collections.abc import Callable
 from contextlib import closing
@@ -12,13 +11,12 @@ from typing import Any
 import pytest
 from confluent_kafka import TopicPartition
 
-from interop.broker_process import CHECKOUT, BrokerProcess
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import consumer_of, create_topic, read
 from leaselog.client import AsyncProducer, Producer, RecordMetadata
 
 pytestmark = pytest.mark.all_on_kafka
 
-GUIDE = CHECKOUT / "docs" / "guides" / "producer.md"
 WAIT_S = 60.0
 
 
@@ -67,17 +65,3 @@ def test_nothing_is_lost_or_doubled_when_the_broker_restarts(broker_factory, fre
     assert [message.value() for message in read(broker, topic, 2_000)] == [b"%d" % n for n in range(2_000)]
     with closing(consumer_of(broker, "looks-at-the-end")) as consumer:
         assert consumer.get_watermark_offsets(TopicPartition(topic, 0), WAIT_S) == (0, 2_000)
-
-
-def test_the_snippets_of_the_guide_work(
-    broker_factory: Callable[[], BrokerProcess], capsys: pytest.CaptureFixture[str]
-) -> None:
-    broker = broker_factory()
-    create_topic(broker, "orders")
-    snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(snippets) == 2
-    for snippet in snippets:
-        exec(compile(snippet.replace("127.0.0.1:9092", broker.address), str(GUIDE), "exec"), {})
-    shown = capsys.readouterr().out
-    assert "RecordMetadata(topic='orders', partition=0, offset=0)" in shown
-    assert str(list(range(1_001, 1_011))) in shown

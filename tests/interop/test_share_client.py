@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import re
 import threading
 import time
 from collections import Counter
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 from confluent_kafka.admin import NewPartitions
 
-from interop.broker_process import CHECKOUT, BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess, is_kafka
 from interop.confluent_io import Sent, admin_of, create_topic, numbered, produce
 from interop.test_share_librdkafka import SHORT_LOCKS, set_group
 from leaselog.client import (
@@ -42,7 +41,6 @@ WAIT_S = 60.0
 LOCK_S = 3.0
 #: of a release; longer than anything takes that does not wait
 DELAY_S = 4.0
-GUIDE = CHECKOUT / "docs" / "guides" / "share-consumer.md"
 
 
 class InLoop:
@@ -480,66 +478,6 @@ def test_the_instance_id_is_the_brokers_to_give(broker, fresh, make) -> None:
     except UnsupportedVersion:
         return  # a broker that collects no telemetry
     assert consumer.client_instance_id(WAIT_S) == first
-
-
-def test_the_snippets_of_the_guide_work(
-    broker_factory: Callable[[], BrokerProcess], capsys: pytest.CaptureFixture[str]
-) -> None:
-    broker = broker_factory()
-    create_topic(broker, "orders")
-    for group in (
-        "audit",
-        "looking",
-        "billing",
-        "returns",
-        "invoices",
-        "reports",
-    ):  # and not those of workers
-        set_group(broker, group)
-    produce(broker, "orders", [Sent(value=b"1"), Sent(value=b"the last one")])
-    snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(snippets) == 8
-    names: dict[str, object] = {"__name__": "guide"}
-    for snippet in snippets:
-        exec(compile(snippet.replace("127.0.0.1:9092", broker.address), str(GUIDE), "exec"), names)
-    shown = capsys.readouterr().out
-    assert "packing b'the last one'\n" in shown
-    assert "orders 0 1 1 b'the last one'\n" in shown
-    assert "orders-0 committed\n" in shown
-    assert "looking at b'1'\nlooking at b'the last one'\n" in shown
-    assert "refunding 1\n" in shown
-    assert "not JSON: b'the last one'\n" in shown
-    with ShareConsumer(bootstrap_servers=broker.address, group_id="invoices") as consumer:
-        consumer.subscribe(["orders"])
-        deadline = time.monotonic() + WAIT_S
-        records: list[Any] = []
-        while not records and time.monotonic() < deadline:
-            records = consumer.poll(0.5)
-        assert [(record.value, record.delivery_count) for record in records] == [(b"the last one", 2)]
-
-
-def test_the_worker_of_the_readme_works(
-    broker_factory: Callable[[], BrokerProcess], capsys: pytest.CaptureFixture[str]
-) -> None:
-    broker = broker_factory()
-    create_topic(broker, "first-steps")
-    produce(broker, "first-steps", [Sent(value=b"hello")])
-    snippets = re.findall(r"```python\n(.*?)```", (CHECKOUT / "README.md").read_text(), re.DOTALL)
-    (snippet,) = [snippet for snippet in snippets if "ShareConsumer" in snippet]
-    names: dict[str, Any] = {}
-    worker = threading.Thread(
-        target=lambda: exec(snippet.replace("127.0.0.1:9092", broker.address), names), daemon=True
-    )
-    worker.start()
-    shown = ""
-    deadline = time.monotonic() + WAIT_S
-    while "b'hello'" not in shown and time.monotonic() < deadline:
-        time.sleep(0.1)
-        shown += capsys.readouterr().out
-    names["worker"].wakeup()
-    worker.join(WAIT_S)
-    assert not worker.is_alive()
-    assert shown == "b'hello'\n"
 
 
 def test_closing_does_not_hang_when_the_broker_is_gone(broker_factory, fresh, make) -> None:

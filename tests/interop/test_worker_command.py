@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
@@ -20,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from interop.broker_process import CHECKOUT, BrokerProcess
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import WAIT_S, create_topic, numbered, produce, wait_until
 from interop.test_cli import PROGRAM, Cli
 from interop.test_share_librdkafka import set_group
@@ -29,7 +28,6 @@ from leaselog.cli.worker_endpoint import MOST_AT_ONCE
 
 pytestmark = pytest.mark.all_on_kafka
 
-GUIDE = CHECKOUT / "docs" / "guides" / "worker.md"
 
 JOBS = """
 import asyncio, os, time
@@ -144,44 +142,6 @@ def work(broker: BrokerProcess, tmp_path: Path) -> Iterator[Work]:
     for one in started:
         one.process.kill()  # the processes that it has started hear of it
         one.process.wait()
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL)
-
-
-@pytest.mark.only_leaselog("dead letters came with Apache Kafka 4.4, and this one is older")
-def test_the_guide_leads_to_a_worker_with_retries_and_dead_letters(broker_factory, work, tmp_path) -> None:
-    broker = broker_factory()
-
-    def shell(script: str) -> str:
-        text = script.replace("127.0.0.1:9092", broker.address)
-        path = f"{Path(PROGRAM).parent}:{os.environ['PATH']}"
-        ended = subprocess.run(
-            ["bash", "-ec", text],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            env={**os.environ, "PATH": path},
-            check=False,
-        )
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return ended.stdout
-
-    _, begin, look = blocks("sh")
-    (module,) = blocks("python")
-    (tmp_path / "tasks.py").write_text(module)
-    *before, command = begin.strip().splitlines()
-    shell("\n".join(before))
-    words = command.split()
-    assert words[:5] == ["leaselog", "worker", "tasks:pack", "--bootstrap-server", "127.0.0.1:9092"]
-    worker = work("tasks:pack", *words[5:], on=broker)
-    worker.until(lambda: "packing a chair" in worker.text(), "the last record")
-    assert "packing a lamp" in worker.text()
-    worker.until(lambda: worker.log("a record failed"), "the record that is rejected")
-    assert worker.log("a record failed")[0]["outcome"] == "rejected"
-    assert worker.end() == 0
-    assert "nothing ordered" in shell(look)
 
 
 @pytest.mark.parametrize("handler", ["pack", "ship"])

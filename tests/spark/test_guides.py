@@ -24,6 +24,10 @@ PAGES = (
 GROUPS = ("routing", "billing", "invoices", "checks")
 
 
+#: how to begin, without a broker
+FIRST_PAGE = GUIDES / "spark.md"
+
+
 def run_page(page: Path, address: str, home: Path) -> dict[str, Any]:
     """What the examples leave behind, by name."""
     snippets = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
@@ -37,7 +41,7 @@ def run_page(page: Path, address: str, home: Path) -> dict[str, Any]:
 
 def test_every_page_is_named_here_and_on_the_first_one() -> None:
     assert sorted(page.stem for page in (GUIDES / "spark").glob("*.md")) == sorted(PAGES)
-    first = (GUIDES / "spark.md").read_text()
+    first = FIRST_PAGE.read_text()
     assert all(f"(spark/{page}.md)" in first for page in PAGES)
 
 
@@ -50,6 +54,7 @@ def test_the_examples_do_what_the_pages_say(
             admin.alter_configs(Resource(ResourceType.GROUP, group), put=renewing)
     # Apache Kafka has dead letters from 4.4 on
     pages = [page for page in PAGES if not (is_kafka() and page == "kafka-dead-letters-source")]
+    assert run_page(FIRST_PAGE, broker.address, tmp_path)["spark"] is not None
     left = {page: run_page(GUIDES / "spark" / f"{page}.md", broker.address, tmp_path) for page in pages}
     topic = left["kafka-topic-source"]
     assert topic["orders"].count() == 1000

@@ -172,7 +172,8 @@ def _camel(name: str) -> str:
 
 
 def report_text(report: DeadLetterReport) -> str:
-    head = f"\nShare group '{report.group_id}' has {report.letters} letters in topic {report.topic}"
+    letters = f"{report.letters} letter{'' if report.letters == 1 else 's'}"
+    head = f"\nShare group '{report.group_id}' has {letters} in topic {report.topic}"
     lines = [f"{head}, {report.settled} of them settled."]
     if not report.causes:
         return "\n".join(lines)
