@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from share_cluster_model import TOPIC, Arrived, ModelCluster
-from share_flavours import FLAVOURS, Flavour
+from share_flavours import Flavour, Make
 
 from leaselog.client import (
     AcknowledgeType,
@@ -30,26 +30,7 @@ from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequ
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
 WAIT_S = 30.0
 
-Make = Callable[..., Flavour]
-
-
-@pytest.fixture(params=FLAVOURS, ids=lambda flavour: flavour.name)
-def make(request: pytest.FixtureRequest) -> Iterator[Make]:
-    """A consumer over a model cluster, subscribed, explicit unless said otherwise."""
-    made: list[Flavour] = []
-
-    def maker(records: int = 3, model: ModelCluster | None = None, **config: Any) -> Flavour:
-        model = model or ModelCluster()
-        model.produce([b"%d" % i for i in range(records)])
-        named = {"share.acknowledgement.mode": "explicit", **config}
-        flavour: Flavour = request.param(model, **named)
-        made.append(flavour)
-        flavour.subscribe([TOPIC])
-        return flavour
-
-    yield maker
-    for flavour in made:
-        flavour.end()
+CONFIG = {"share.acknowledgement.mode": "explicit"}
 
 
 def offsets(records: list[Any]) -> list[int]:

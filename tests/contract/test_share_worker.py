@@ -12,12 +12,12 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from share_cluster_model import TOPIC, ModelCluster
-from share_flavours import FLAVOURS, BlockingFlavour, Flavour, now_ms
+from share_flavours import FLAVOURS, BlockingFlavour, Flavour, Make, now_ms
 
 from leaselog.client import AcknowledgeType, IllegalState, Reject, ShareConsumer, Transient
 from leaselog.client.share import retrying
@@ -32,25 +32,7 @@ LOG = "leaselog.client.share"
 RESET = "share.auto.offset.reset"
 LETTERS = "errors.deadletterqueue.topic.name"
 
-Make = Callable[..., Flavour]
-
-
-@pytest.fixture(params=FLAVOURS, ids=lambda flavour: flavour.name)
-def make(request: pytest.FixtureRequest) -> Iterator[Make]:
-    """A consumer over a model cluster, subscribed."""
-    made: list[Flavour] = []
-
-    def maker(records: int = 3, model: ModelCluster | None = None, **config: Any) -> Flavour:
-        model = model or ModelCluster()
-        model.produce([b"%d" % i for i in range(records)])
-        flavour: Flavour = request.param(model, **config)
-        made.append(flavour)
-        flavour.subscribe([TOPIC])
-        return flavour
-
-    yield maker
-    for flavour in made:
-        flavour.end()
+CONFIG: dict[str, str] = {}
 
 
 def kafka() -> ModelCluster:

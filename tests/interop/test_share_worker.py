@@ -20,6 +20,7 @@ from interop.confluent_io import Sent, create_topic, numbered, produce
 from interop.test_share_client import LOCK_S, WAIT_S, Blocking, nothing_comes, steady_group
 from interop.test_share_librdkafka import set_group
 from leaselog.client import ShareConsumer, Transient
+from leaselog.client.share.stopping import SAME_SIGNAL_MS
 
 pytestmark = pytest.mark.all_on_kafka
 
@@ -141,6 +142,8 @@ def test_a_worker_that_is_told_to_stop_finishes_what_it_has_begun(broker, fresh,
     produce(broker, topic, numbered(5))
     with worker_process(broker.address, topic, group, flavour, "1") as process:
         process.send_signal(number)
+        time.sleep(0.02)
+        process.send_signal(number)  # as GNU timeout does, which means one
         out, errors = process.communicate(timeout=WAIT_S)
         assert (process.returncode, out, errors) == (0, "finished 0\nended\n", "")
     with ShareConsumer({"bootstrap.servers": broker.address, "group.id": group}) as other:
@@ -161,7 +164,7 @@ def test_a_second_signal_ends_a_worker_at_once_and_its_record_comes_again(
     produce(broker, topic, numbered(1))
     with worker_process(broker.address, topic, group, flavour, "300") as process:
         process.send_signal(number)
-        time.sleep(0.5)
+        time.sleep(1.2 * SAME_SIGNAL_MS / 1000)
         process.send_signal(number)
         process.communicate(timeout=20)
         assert process.returncode in (-number, 1)

@@ -244,6 +244,7 @@ class AsyncFlavour:
 
 FLAVOURS = (BlockingFlavour, AsyncFlavour)
 Flavour = BlockingFlavour | AsyncFlavour
+Make = Callable[..., Flavour]
 
 
 def now_ms() -> int:

@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from share_cluster_model import TOPIC, ModelCluster
 from share_flavours import EXPLICIT, ModelDoor
 
 from leaselog.client import AcknowledgeType, AsyncShareConsumer, ShareConsumer
+from leaselog.client.share.stopping import SAME_SIGNAL_MS, StopSignals
 
 ACCEPT = AcknowledgeType.ACCEPT
 SIGNALS = [signal.SIGTERM, signal.SIGINT]
@@ -108,7 +110,7 @@ def test_a_second_interrupt_ends_it_at_once(run: Any) -> None:
 
     def work(record: Any) -> None:
         tell(signal.SIGINT)
-        hanging.wait(0.2)
+        hanging.wait(1.2 * SAME_SIGNAL_MS / 1000)
         tell(signal.SIGINT)
         hanging.wait(30)
 
@@ -118,6 +120,35 @@ def test_a_second_interrupt_ends_it_at_once(run: Any) -> None:
     finally:
         hanging.set()
     assert model.ended() == {}
+    assert model.held() == []
+
+
+def test_two_signals_close_together_are_one() -> None:
+    """As from GNU timeout, which signals a process and then its group."""
+    told: list[str] = []
+    signals = StopSignals(lambda: told.append("stop"), lambda: told.append("at once"))
+    signals.hear(signal.SIGTERM, 1_000)
+    signals.hear(signal.SIGTERM, 1_000)
+    signals.hear(signal.SIGTERM, 1_000 + SAME_SIGNAL_MS - 1)
+    assert told == ["stop"]
+    signals.hear(signal.SIGTERM, 1_000 + SAME_SIGNAL_MS)
+    assert told == ["stop", "at once"]
+
+
+def test_a_worker_that_is_signalled_twice_at_once_finishes_what_it_has_begun(run: Any) -> None:
+    model = model_with(3)
+    resting = threading.Event()
+
+    def work(record: Any) -> None:
+        if record.offset == 0:
+            tell(signal.SIGINT)
+            resting.wait(0.02)  # else Python hears one
+            tell(signal.SIGINT)
+            resting.wait(0.1)
+
+    with suppress(KeyboardInterrupt):  # which would end these tests
+        run(model, work)
+    assert model.ended()[0] == ACCEPT
     assert model.held() == []
 
 

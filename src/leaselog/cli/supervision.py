@@ -11,12 +11,12 @@ import signal
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from leaselog.client.share.stopping import SAME_SIGNAL_MS
+
 __all__ = ["Broken", "Effect", "Kill", "Restart", "Start", "Stop", "Supervision"]
 
 FIRST_PAUSE_MS = 1_000
 LONGEST_PAUSE_MS = 60_000
-#: Whoever ends a group of processes may signal this one twice, as a shell and a program in between do.
-SAME_SIGNAL_MS = 500
 #: whoever has lived as long has begun anew: the next end is the first
 GOOD_LIFE_MS = 60_000
 

@@ -41,8 +41,8 @@ from leaselog.client.share.worker import (
     DRAIN_TIMEOUT_S,
     EARLIEST,
     OnError,
-    Worker,
     WorkerOptions,
+    WorkLoop,
     tell_error,
 )
 from leaselog.client.surroundings import monotonic_ms as _now_ms
@@ -403,14 +403,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         else is as `ShareConsumer.run` has it. Cancelled, it cancels the handlers and releases their records.
         """
         check_handler(handler, blocking=False)
-        options = WorkerOptions.of(
-            concurrency=concurrency,
-            reject=reject,
-            transient=transient,
-            retry_delays=retry_delays,
-            begins=begins,
-            drain_timeout=drain_timeout,
-        )
+        options = WorkerOptions.of(concurrency, reject, transient, retry_delays, begins, drain_timeout)
         threads = HandlerThreads(concurrency, "leaselog-handler")
         is_coroutines = is_async(handler)
 
@@ -431,7 +424,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         ) -> BaseException | None:
             return tell_error(on_error, record, error, kind)
 
-        worker = Worker(self, handle, tell, options)
+        worker = WorkLoop(self, handle, tell, options)
         try:
             with StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals) as signals:
                 ended_by = await self.work(worker)
@@ -441,7 +434,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         if ended_by is not None:
             raise ended_by
 
-    async def work(self, worker: Worker) -> BaseException | None:
+    async def work(self, worker: WorkLoop) -> BaseException | None:
         """What `run` does: the worker's life, and what a handler raised to end it."""
         with self._in_use("run"):
             self.core.has_worker = True

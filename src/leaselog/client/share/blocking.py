@@ -39,8 +39,8 @@ from leaselog.client.share.worker import (
     DRAIN_TIMEOUT_S,
     EARLIEST,
     OnError,
-    Worker,
     WorkerOptions,
+    WorkLoop,
     tell_error,
 )
 from leaselog.model import TopicPartition
@@ -361,18 +361,11 @@ class ShareConsumer(Verdicts[K, V]):
         A group that nobody has configured otherwise ``begins`` with the earliest record; None leaves that alone.
 
         Asked to end, it takes no more records, lets handlers finish, for ``drain_timeout`` seconds, gives back what
-        none has begun, and returns. A second signal ends it at once. Signals are left alone where the application has
-        handlers of its own, outside the main thread, and without ``handle_signals``.
+        none has begun, and returns. A second signal, half a second later or more, ends it at once. Signals are left
+        alone where the application has handlers of its own, outside the main thread, and without ``handle_signals``.
         """
         check_handler(handler, blocking=True)
-        options = WorkerOptions.of(
-            concurrency=concurrency,
-            reject=reject,
-            transient=transient,
-            retry_delays=retry_delays,
-            begins=begins,
-            drain_timeout=drain_timeout,
-        )
+        options = WorkerOptions.of(concurrency, reject, transient, retry_delays, begins, drain_timeout)
         threads = HandlerThreads(concurrency, "leaselog-handler")
 
         def call(record: ShareRecord[Any, Any]) -> BaseException | None:
@@ -388,7 +381,7 @@ class ShareConsumer(Verdicts[K, V]):
             return await threads.call(lambda: tell_error(on_error, record, error, kind))
 
         with self._use("run"):
-            worker = Worker(self._consumer, handle, tell, options)
+            worker = WorkLoop(self._consumer, handle, tell, options)
             try:
                 with StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals) as signals:
                     # An interruption that comes nevertheless is a request to end well, and goes on when that is done.

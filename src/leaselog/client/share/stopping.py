@@ -1,7 +1,8 @@
 """SIGTERM and SIGINT while a worker runs: the first asks it to end well, the second to end at once.
 
 Handlers of signals belong to the process: all workers in the main thread share these, and a handler that the
-application has set itself is left alone.
+application has set itself is left alone. Who ends a group of processes may signal each of them and the group, as GNU
+`timeout` does: two signals so close together are one.
 """
 
 from __future__ import annotations
@@ -14,7 +15,12 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-__all__ = ["StopSignals"]
+from leaselog.client.surroundings import monotonic_ms
+
+__all__ = ["SAME_SIGNAL_MS", "StopSignals"]
+
+#: a second one within this time is the first, which has come another way; nobody who insists is as quick
+SAME_SIGNAL_MS = 500
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -33,6 +39,7 @@ class StopSignals:
         self._stop_at_once = stop_at_once
         self._is_wanted = is_wanted and threading.current_thread() is threading.main_thread()
         self._heard = 0
+        self._first_ms = 0
         self._last: int | None = None
 
     def __enter__(self) -> Self:
@@ -56,7 +63,11 @@ class StopSignals:
             last, self._last = self._last, None
             signal.raise_signal(last)
 
-    def hear(self, number: int) -> None:
+    def hear(self, number: int, now_ms: int) -> None:
+        if self._heard == 0:
+            self._first_ms = now_ms
+        elif now_ms - self._first_ms < SAME_SIGNAL_MS:
+            return
         self._heard += 1
         self._last = number
         if self._heard == 1:
@@ -94,7 +105,8 @@ def _is_default(handler: Any) -> bool:
 
 def _on_signal(number: int, frame: FrameType | None) -> None:
     listening = tuple(_listening)
+    now_ms = monotonic_ms()
     for one in listening:
-        one.hear(number)
+        one.hear(number, now_ms)
     if any(one._heard > 1 for one in listening):
         _restore()  # whoever insists a third time is through to the process

@@ -34,7 +34,7 @@ from leaselog.model import ErrorCode
 if TYPE_CHECKING:
     from leaselog.client.share.async_consumer import AsyncShareConsumer
 
-__all__ = ["DRAIN_TIMEOUT_S", "EARLIEST", "OnError", "Worker", "WorkerOptions", "tell_error"]
+__all__ = ["DRAIN_TIMEOUT_S", "EARLIEST", "OnError", "WorkLoop", "WorkerOptions", "tell_error"]
 
 #: how long handlers may take to finish when the worker is asked to end
 DRAIN_TIMEOUT_S = 30.0
@@ -75,7 +75,6 @@ class WorkerOptions:
     @classmethod
     def of(
         cls,
-        *,
         concurrency: int,
         reject: ExceptionTypes,
         transient: ExceptionTypes,
@@ -107,7 +106,7 @@ class _Kept:
         return lease.life.ended is not None or lease.deadline_ms <= now_ms
 
 
-class Worker:
+class WorkLoop:
     """`run` it once. ``handle`` gets one record at a time in up to ``concurrency`` tasks."""
 
     def __init__(
