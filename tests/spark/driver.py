@@ -31,8 +31,9 @@ class Plan:
     row_s: float = 0.0
     #: the first task to find it gone kills the Python workers around it, itself included
     bomb: str = ""
-    #: one row of a hundred takes so long instead, when it is tried for the first time
-    straggler_s: float = 0.0
+    #: The last of the tasks of a batch takes so long for a row, when it is tried for the first time. One of them and no
+    #: more: where each core has a straggler there is none left to run a copy beside it.
+    straggler_row_s: float = 0.0
     #: a folder in which each attempt of a task leaves its name
     traces: str = ""
     #: with acknowledge=explicit: numbers that are rejected, by their remainder of ten; of the others, those that are
@@ -52,12 +53,13 @@ def work(plan: Plan) -> Any:
     """What tasks do with each value: nothing but take their time, or die. Each attempt leaves a file with its name."""
     from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+    last_task = int(plan.options.get("parallelism", 1)) - 1 if plan.straggler_row_s else None
+
     def run(value: bytearray) -> bytes:
         from spark.faults import explode
 
-        attempt = leave_trace(plan.traces) if plan.traces else 0
-        is_late = plan.straggler_s > 0 and int(value) % 100 == 99 and attempt == 0
-        time.sleep(plan.straggler_s if is_late else plan.row_s)
+        is_late = leave_trace(plan.traces) == (last_task, 0) if plan.traces else False
+        time.sleep(plan.straggler_row_s if is_late else plan.row_s)
         if plan.bomb:
             explode(plan.bomb)
         return bytes(value)
@@ -65,13 +67,14 @@ def work(plan: Plan) -> Any:
     return F.udf(run, "binary", useArrow=False)  # that would take pandas
 
 
-def leave_trace(folder: str) -> int:
+def leave_trace(folder: str) -> tuple[int, int]:
+    """Which task of its stage this is, and which attempt at it."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     assert task is not None
     (Path(folder) / f"{task.stageId()} {task.partitionId()} {task.attemptNumber()}").touch()
-    return task.attemptNumber()
+    return task.partitionId(), task.attemptNumber()
 
 
 class Sink:
