@@ -10,7 +10,7 @@ MINUTES ?= 10
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs fuzz soak
+.PHONY: setup demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak
 
 setup: $(VENV)/.ready
 
@@ -30,7 +30,7 @@ demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that n
 
 test: check mutants interop crash spark conformance-fast ## everything a change must pass
 
-check: lint types imports ## format, lint, types, import directions, fast tests
+check: lint types imports site ## format, lint, types, import directions, the site, fast tests
 	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/soak tests/conformance -m "not crash and not deep and not mutant" \
 		--tier check -n 2 --dist worksteal
 
@@ -110,3 +110,10 @@ docs: setup ## rewrites the generated pages; fails if that changes the tree
 	$(BIN)/python -m leaselog.cli.main config-docs > docs/reference/configuration.md
 	$(BIN)/python codegen/reference_docs.py
 	git diff --exit-code docs
+
+site: $(VENV)/.site-ready ## the documentation with search, into out/site; fails if a link leads nowhere
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+$(VENV)/.site-ready: $(VENV)/.ready requirements-site.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-site.lock
+	touch $@

@@ -31,6 +31,11 @@ class Page:
 
 
 PAGES = {
+    "docs/coming-from/celery.md": Page(until={"leaselog worker": "packing a lamp"}),
+    "docs/coming-from/confluent-kafka.md": Page(),
+    "docs/coming-from/parallel-consumer.md": Page(),
+    "docs/coming-from/rabbitmq.md": Page(),
+    "docs/coming-from/sqs.md": Page(),
     "README.md": Page(
         shows=("checked", "audited", "b'hello'", "one parcel"),
         until={
