@@ -112,7 +112,7 @@ docs: setup ## rewrites the generated pages; fails if that changes the tree
 	git diff --exit-code docs
 
 site: $(VENV)/.site-ready ## the documentation with search, into out/site; fails if a link leads nowhere
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict # not --quiet, under which strict overlooks warnings
 
 $(VENV)/.site-ready: $(VENV)/.ready requirements-site.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r requirements-site.lock
