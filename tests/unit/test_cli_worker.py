@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from leaselog.cli import source_changes
 from leaselog.cli.arguments import UsageError
 from leaselog.cli.handler_name import find_handler
 from leaselog.cli.main import command_parser, main
@@ -162,12 +161,6 @@ def test_a_process_is_told_all_that_the_command_was_told() -> None:
     told = parser.parse_args(arguments_of(asked))
     assert (told.processes, told.reload) == (1, False)
     assert {**vars(told), "processes": 4, "reload": True} == vars(asked)
-
-
-def test_reload_without_watchfiles_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source_changes, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'leaselog\[reload\]'"):
-        source_changes.check_watching()
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from leaselog.cli.arguments import CommandFailed
+from leaselog.cli.extras import need_server
 
 __all__ = ["DemoBroker"]
 
@@ -31,6 +32,7 @@ class DemoBroker:
 
     def start(self) -> None:
         """Returns when it serves. A second start takes the same port, where its clients look for it."""
+        need_server()
         ready = self._home / "ready"
         ready.unlink(missing_ok=True)
         command = [sys.executable, "-m", "leaselog.cli.main", "serve", "--listen", self.address]

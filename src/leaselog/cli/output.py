@@ -1,6 +1,6 @@
 """How commands print: tables for people at a terminal, Apache's plain lines for everything else, JSON for scripts.
 
-rich is imported only when there is a terminal to be nice to.
+rich is imported only when there is a terminal to be nice to; where it is missing, a terminal gets plain lines.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any
+
+from leaselog.cli.extras import can_draw
 
 __all__ = ["Progress", "check_reader", "is_terminal", "print_json", "print_table"]
 
@@ -43,9 +45,9 @@ def print_table(
     title: str | None = None,
     right: Sequence[str] = (),
 ) -> None:
-    """A table, drawn at a terminal, else of columns aligned by blanks. Columns in ``right`` are numbers."""
+    """A table, drawn at a terminal that rich is there for, else of columns. Columns in ``right`` are numbers."""
     cells = [[str(cell) for cell in row] for row in rows]
-    if is_terminal():
+    if is_terminal() and can_draw():
         _print_rich(columns, cells, title, right)
         return
     if title:

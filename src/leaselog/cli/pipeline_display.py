@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from leaselog.cli.extras import can_draw
 from leaselog.cli.output import progress_line
 
 __all__ = ["Display"]
@@ -23,7 +24,7 @@ class Display:
 
     def __init__(self, orders: int) -> None:
         self._orders = orders
-        self._bars = _Bars(orders) if sys.stderr.isatty() else _Lines(orders)
+        self._bars = _Bars(orders) if sys.stderr.isatty() and can_draw() else _Lines(orders)
 
     def __enter__(self) -> Display:
         self._bars.open()

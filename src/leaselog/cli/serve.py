@@ -17,6 +17,7 @@ from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.net.serving import Serving, plan_serving
 from leaselog.broker.runtime.structured_log import StructuredLog, configure_logging
 from leaselog.cli.arguments import UsageError
+from leaselog.cli.extras import need_server
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
@@ -47,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.ephemeral and args.data_dir:
         raise UsageError("--ephemeral keeps nothing, --data-dir says where to keep it: expected one of them")
+    need_server()
     configure_logging(level=args.log_level, form=args.log_format)
     try:
         serving = plan_serving(
@@ -86,6 +88,8 @@ def _config(args: argparse.Namespace) -> BrokerConfig:
 
 
 def _serve(serving: Serving, args: argparse.Namespace) -> int:
+    import uvloop
+
     from leaselog.broker.broker import Broker
     from leaselog.broker.records.data_dir import LockedByAnother
     from leaselog.log import UnusableLog
@@ -118,7 +122,7 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
         log.info("stopped")
 
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
             runner.run(main())
     except (LockedByAnother, UnusableLog, OSError) as wrong:
         print(f"leaselog: {wrong}", file=sys.stderr)
@@ -147,14 +151,6 @@ def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[s
         "partitions": sum(1 for _ in broker.logs.partitions()),
         **metrics,
     }
-
-
-def _loop_factory() -> type[asyncio.AbstractEventLoop] | None:
-    try:
-        import uvloop
-    except ImportError:
-        return None
-    return uvloop.Loop
 
 
 def _write_ready_file(path: Path, address: str) -> None:

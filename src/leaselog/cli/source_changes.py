@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from importlib.util import find_spec
 
-from leaselog.cli.arguments import UsageError
+from leaselog.cli.extras import need
 
 __all__ = ["check_watching", "watch_sources"]
 
 
 def check_watching() -> None:
-    """Raises ``UsageError`` where there is nobody to watch."""
-    if find_spec("watchfiles") is None:
-        raise UsageError("--reload needs watchfiles, which is not installed: pip install 'leaselog[reload]'")
+    """Raises ``CommandFailed`` where there is nobody to watch."""
+    need("--reload", "reload", "watchfiles")
 
 
 def watch_sources(changed: Callable[[], None]) -> None:

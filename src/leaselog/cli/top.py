@@ -22,6 +22,7 @@ from leaselog.admin import (
 )
 from leaselog.cli.arguments import UsageError, add_connection, positive, properties_file
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
+from leaselog.cli.extras import can_draw
 from leaselog.cli.group_rates import (
     COLUMNS,
     RIGHT,
@@ -158,7 +159,7 @@ class Sampler:
 def _display(args: argparse.Namespace) -> Iterator[Show]:
     if args.json:
         yield _show_json
-    elif is_terminal():
+    elif is_terminal() and can_draw():
         with _live(args) as show:
             yield show
     else:

@@ -29,6 +29,7 @@ from leaselog.cli.arguments import (
     positive,
     properties_file,
 )
+from leaselog.cli.extras import need
 from leaselog.cli.handler_name import find_handler
 from leaselog.cli.source_changes import check_watching
 from leaselog.cli.supervision import Supervision
@@ -168,11 +169,11 @@ def arguments_of(args: argparse.Namespace) -> list[str]:
 
 def run(args: argparse.Namespace) -> int:
     place = Place.take()
-    configure_logging(level=args.log_level, form=args.log_format)
     listen = None if args.metrics is None else _listen(args, place)
+    if args.reload:
+        check_watching()
+    configure_logging(level=args.log_level, form=args.log_format)
     if not place.is_supervised and (args.processes > 1 or args.reload):
-        if args.reload:
-            check_watching()
         rules = Supervision(
             args.processes, patience_ms=int((args.drain_timeout + GOODBYE_S) * 1000), reloads=args.reload
         )
@@ -184,6 +185,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _listen(args: argparse.Namespace, place: Place) -> tuple[str, int]:
+    need("--metrics", "server", "prometheus_client")
     host, port = parse_listen(args.metrics)
     if port + (place.processes if place.is_supervised else args.processes) - 1 > 65535:
         raise UsageError(f"--metrics {args.metrics}: there are not as many ports as processes")
