@@ -9,8 +9,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from interop.broker_process import CHECKOUT
@@ -42,16 +40,17 @@ class Environment:
     def __init__(self, folder: Path, constraints: Path) -> None:
         self.home = folder / "home"
         self.home.mkdir(parents=True)
-        self._venv = folder / "venv"
+        venv = folder / "venv"
         self._constraints = constraints
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(self._venv)], check=True)
-        self.python = str(self._venv / "bin" / "python")
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
+        self.programs = venv / "bin"
+        self.python = str(self.programs / "python")
 
     @property
     def variables(self) -> dict[str, str]:
         """As after `activate`."""
         inherited = {name: value for name, value in os.environ.items() if name not in OURS}
-        path = f"{self._venv / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+        path = f"{self.programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
         return {**inherited, "PATH": path, "PYTHONUNBUFFERED": "1"}
 
     def install(self, *what: str) -> None:
@@ -78,32 +77,3 @@ class Environment:
         )
         assert (done.returncode != 0) is is_to_fail, done.stdout + done.stderr
         return done
-
-    @contextmanager
-    def running(self, *command: str) -> Iterator[subprocess.Popen[str]]:
-        """A program that is asked to end with the block."""
-        with subprocess.Popen(
-            command, cwd=self.home, env=self.variables, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        ) as process:  # fmt: skip
-            try:
-                yield process
-            finally:
-                process.terminate()
-                try:
-                    process.wait(30)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    raise
-
-
-def read_until(process: subprocess.Popen[str], words: Sequence[str]) -> str:
-    """What it prints up to and with the line in which the last of ``words`` comes, in any order."""
-    assert process.stdout is not None
-    shown, missing = "", set(words)
-    for line in process.stdout:
-        shown += line
-        missing = {word for word in missing if word not in line}
-        if not missing:
-            return shown
-    raise AssertionError(f"it ended without {missing}:\n{shown}")

@@ -68,12 +68,18 @@ def blocks_of(page: str) -> list[Block]:
 
 
 class Reader:
-    """Pastes blocks, with a broker at ``address`` and a folder of its own; `with` it, for some commands go on."""
+    """Pastes blocks, with a broker at ``address`` and a folder of its own; `with` it, for some commands go on.
 
-    def __init__(self, address: str, home: Path, kafka_libs: Path | None = None) -> None:
+    With ``programs``, the folder of another environment's, its leaselog is what runs, and no module of this process.
+    """
+
+    def __init__(
+        self, address: str, home: Path, kafka_libs: Path | None = None, programs: Path | None = None
+    ) -> None:
         self.address = address
         self.home = home
         self._kafka_libs = kafka_libs
+        self._programs = programs
         self._running: list[_Endless] = []
         #: by all blocks, in order
         self.shown = ""
@@ -111,6 +117,10 @@ class Reader:
         self._running.clear()
 
     def _python(self, block: Block) -> None:
+        if self._programs is not None:
+            (self.home / "pasted.py").write_text(self._here(block.text))
+            self.shown += self._shell(Block(block.page, block.line, "sh", "", "python pasted.py"))
+            return
         out = io.StringIO()
         code = compile(self._here(block.text), str(block), "exec")
         try:
@@ -157,9 +167,12 @@ class Reader:
         return text.replace("kafka/libs", str(self._kafka_libs))
 
     def _environment(self) -> dict[str, str]:
-        path = f"{Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
+        path = f"{self._programs or Path(PROGRAM).parent}{os.pathsep}{os.environ['PATH']}"
+        inherited = dict(os.environ)
+        if self._programs is not None:
+            inherited.pop("PYTHONPATH", None)
         return {
-            **os.environ,
+            **inherited,
             "PATH": path,
             "PYTHONUNBUFFERED": "1",
         }  # a terminal shows lines as they are printed

@@ -106,7 +106,10 @@ ELSEWHERE = {
 
 #: blocks that are not run, by their page and how they begin, and why
 NOT_RUN = {
-    ("README.md", "python3 -m venv"): "installs from the package index; `make setup` has done as much",
+    (
+        "README.md",
+        "python3 -m venv",
+    ): "installs from the package index, and so does tests/interop/test_installed.py, which goes on from there",
     ("README.md", "make demo"): "takes minutes; tests/spark runs the same with fewer orders",
     (
         "README.md",

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from pathlib import Path
 
 import pytest
 
 from interop.broker_process import CHECKOUT, free_port
-from interop.installed import Environment, build_wheel, constraints, read_until
+from interop.installed import Environment, build_wheel, constraints
+from interop.page_blocks import Reader, blocks_of
+from interop.pages import PAGES, why_not_run
 
 pytestmark = [
     pytest.mark.only_leaselog("what is installed and how; the broker is not in question"),
     pytest.mark.timeout(300),
 ]
 
-PRODUCE = """
-import sys
-from leaselog.client import Producer
-
-with Producer(sys.argv[1]) as producer:
-    print(producer.send("first", b"hello").result(60).offset)
-"""
+QUICKSTART_ENDS = "## On Spark"
 
 #: imports each command
 EVERY_COMMAND = """
@@ -30,11 +25,6 @@ from leaselog.cli.main import COMMANDS, command_parser
 
 for name in COMMANDS:
     print(command_parser(name).format_usage())
-"""
-
-TASKS = """
-def show(record):
-    print("got", record.value)
 """
 
 #: what an application does, every name of it with a type
@@ -153,25 +143,25 @@ def test_a_plain_installation_is_a_client_and_says_what_a_broker_needs(client: E
     assert client.run("python", "-c", EVERY_COMMAND).stdout.count("usage: leaselog ") >= 15
 
 
-def test_with_the_server_it_serves_produces_and_works(tmp_path: Path, wheel: Path, address: str) -> None:
+def test_the_quickstart_of_the_readme_works_far_from_the_checkout(
+    tmp_path: Path, wheel: Path, address: str
+) -> None:
     environment = Environment(tmp_path, constraints(tmp_path, "requirements.lock"))
     environment.install(f"{wheel}[server]")
-    (environment.home / "tasks.py").write_text(TASKS)
-    (environment.home / "produce.py").write_text(PRODUCE)
-    serve = ["leaselog", "serve", "--listen", address, "--data-dir", "data", "--metrics", "127.0.0.1:0"]
-    with environment.running(*serve) as broker:
-        read_until(broker, [f"leaselog ready on {address}"])
-        assert environment.run("python", "produce.py", address).stdout == "0\n"
-        assert (
-            environment.run("leaselog", "topics", "--bootstrap-server", address, "--list").stdout == "first\n"
-        )
-        work = ["leaselog", "worker", "tasks:show", "--bootstrap-server", address, "--group", "g"]
-        with environment.running(*work, "--topic", "first") as worker:
-            read_until(worker, ["got b'hello'"])
-        assert worker.returncode == 0
-    assert broker.returncode == 0
-    with socket.socket() as probe:
-        assert probe.connect_ex(("127.0.0.1", int(address.rpartition(":")[2]))) != 0
+    page = PAGES["README.md"]
+    blocks = [block for block in blocks_of("README.md") if block.line < line_of(QUICKSTART_ENDS)]
+    with Reader(address, environment.home, programs=environment.programs) as reader:
+        for block in blocks:
+            if why_not_run("README.md", block.text) is None:
+                until = [words for command, words in page.until.items() if command in block.text]
+                reader.paste(block, until[0] if until else "")
+        reader.end()
+    assert len(blocks) > 8
+    assert page.shows[0] in reader.shown
+
+
+def line_of(heading: str) -> int:
+    return (CHECKOUT / "README.md").read_text().splitlines().index(heading) + 1
 
 
 def test_an_application_that_is_written_against_the_wheel_passes_strict_mypy_and_pyright(
