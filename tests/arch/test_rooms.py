@@ -71,3 +71,49 @@ def test_every_public_name_of_the_client_is_explained_in_a_guide_or_on_a_referen
     ]
     assert not unexplained
     assert len(leaselog.client.__all__) <= 35, "what is public can be read in one sitting"
+
+
+def test_no_files_of_the_broker_import_each_other_in_a_circle() -> None:
+    """Also not for their types alone: a circle of files is one file that nobody can read in order."""
+    known = {module_of(path): path for path in sources() if "broker" in path.parts}
+    arrows = {
+        module: {
+            full
+            for name, names in imports(path)
+            for full in (name, *(f"{name}.{part}" for part in names))
+            if full in known and full != module
+        }
+        for module, path in known.items()
+    }
+    assert circles(arrows) == []
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"a"}}) == [["b", "c"]]
+
+
+def module_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def circles(arrows: dict[str, set[str]]) -> list[list[str]]:
+    """Those who reach each other, in groups."""
+    reach = {start: reachable(arrows, start) for start in arrows}
+    groups = {
+        tuple(sorted(other for other in reach[start] if start in reach[other]))
+        for start in arrows
+        if start in reach[start]
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def reachable(arrows: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    left = list(arrows[start])
+    while left:
+        here = left.pop()
+        if here not in found:
+            found.add(here)
+            left += arrows.get(here, ())
+    return found

@@ -10,15 +10,17 @@ from typing import TypeVar
 from uuid import UUID
 
 import pytest
+from persister_wire import Address, WirePersister
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.broker.config import BrokerConfig, ConfigError
-from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.api import RequestContext, api_of
+from leaselog.broker.runtime.client import Client
 from leaselog.broker.share_state.colocated_persister import ColocatedPersister
 from leaselog.broker.share_state.coordinator import share_state_limits
+from leaselog.broker.share_state.owner import ShareStateCounts
 from leaselog.broker.share_state.persister import InProcessPersister, NoOpPersister, Persister
-from leaselog.broker.share_state.persister_wire import Address, WirePersister
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     DeleteState,
@@ -62,7 +64,9 @@ async def no_time(_: float) -> None:
 
 MAKERS: dict[str, Callable[[Broker], Persister]] = {
     "in process": lambda broker: InProcessPersister(broker.share_coordinator),
-    "co-located": lambda broker: ColocatedPersister(broker, share_state_limits(broker.config)),
+    "co-located": lambda broker: ColocatedPersister(
+        broker.runtime, broker.cluster, broker.logs, ShareStateCounts(), share_state_limits(broker.config)
+    ),
     "over the wire": lambda broker: WirePersister(Loopback(broker), jitter=lambda: 1.0, sleep=no_time),
 }
 

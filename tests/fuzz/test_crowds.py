@@ -121,7 +121,7 @@ async def cost(crowd: Crowd, count: int) -> Cost:
         await box.broker.share_coordinator.start()
         await box.broker.groups.start()
         await box.broker.cluster.create_topics([NewTopic(TOPIC, 3)])
-        turns = box.broker.turns = Turns(time.thread_time)
+        turns = box.broker.turns = box.broker.runtime.turns = Turns(time.thread_time)
         frame = framed(crowd, count, box)
         slow = slowness()
         began_s = time.thread_time()

@@ -23,8 +23,9 @@ from hypothesis import strategies as st
 from fuzz.socketless import Escaped, send
 from leaselog.broker.cluster.cluster import NewTopic
 from leaselog.broker.net import connection as connection_module
-from leaselog.broker.net.api import Api, Client, apis, load_handlers
+from leaselog.broker.net.api import Api, apis, load_handlers
 from leaselog.broker.net.dispatch import Unanswerable, receive
+from leaselog.broker.runtime.client import Client
 from leaselog.wire.codec import encode, is_flexible
 from leaselog.wire.records import Record, build_batch
 from leaselog.wire.schema import Field, Message

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
-from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.api import RequestContext, api_of
+from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.machine import RealMachine
 from leaselog.broker.runtime.sync_threads import Outcomes, run_jobs
 from leaselog.log import SyncJob
@@ -20,7 +21,7 @@ from leaselog.wire.schema import Message
 T = TypeVar("T")
 M = TypeVar("M", bound=Message)
 
-__all__ = ["Box", "ThreadlessLoop", "in_a_box", "run", "until_quiet"]
+__all__ = ["Box", "ThreadlessLoop", "in_a_box", "run", "until_quiet", "use_persister"]
 
 
 #: no test has this much to do between two moments of its clock
@@ -65,6 +66,11 @@ async def until_quiet() -> None:
         if loop.given == before + 1:
             return
     raise AssertionError(f"still at work after {TURNS_UNTIL_QUIET} turns")
+
+
+def use_persister(broker: Broker, persister: Any) -> None:
+    """The share state of the broker is kept there from now on."""
+    broker.persister = broker.shares.support.persister = persister
 
 
 class PromptMachine(RealMachine):

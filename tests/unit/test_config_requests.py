@@ -59,7 +59,9 @@ def cluster() -> Cluster:
 
 def context(cluster: Cluster, version: int = 1) -> Any:
     turns = Turns(time.perf_counter)
-    return SimpleNamespace(broker=SimpleNamespace(cluster=cluster, turns=turns), version=version)
+    return SimpleNamespace(
+        broker=SimpleNamespace(cluster=cluster, turns=turns, share_groups=None), version=version
+    )
 
 
 def setting(

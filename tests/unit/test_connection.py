@@ -299,7 +299,7 @@ def a_server(**settings: str) -> Server:
         config=BrokerConfig.from_originals(originals),
         quotas=ClientQuotas(samples=11, sample_ms=1000),
         monotonic_ms=lambda: 0.0,
-        machine=SimpleNamespace(has_room_for=lambda sock: True),
+        runtime=SimpleNamespace(machine=SimpleNamespace(has_room_for=lambda sock: True)),
     )
     return Server(broker)
 
@@ -310,7 +310,7 @@ def test_a_connection_that_leaves_the_log_no_descriptors_is_closed() -> None:
     server.broker.connection_closed = lambda client: None  # type: ignore[method-assign]
     first, second = Transport(), Transport()
     Connection(server).connection_made(first)  # type: ignore[arg-type]
-    server.broker.machine.has_room_for = lambda sock: False  # type: ignore[method-assign]
+    server.broker.runtime.machine.has_room_for = lambda sock: False  # type: ignore[method-assign]
     Connection(server).connection_made(second)  # type: ignore[arg-type]
     assert (first.is_aborted, second.is_aborted) == (False, True)
 

@@ -15,7 +15,7 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from prometheus_client.samples import Sample
 
-from leaselog.broker.broker import Broker
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.turns import Turns
 from leaselog.broker.telling import server as metrics_server
 from leaselog.broker.telling import share_text as share_metrics_text
@@ -53,7 +53,7 @@ def test_the_text_is_what_prometheus_own_library_makes_of_it() -> None:
 
 def test_a_brokers_text_is_what_prometheus_own_library_makes_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        Broker, "now_ms", lambda _: 1_700_000_000_000
+        Runtime, "now_ms", lambda _: 1_700_000_000_000
     )  # ages are told, and there are two looks
 
     async def story() -> None:

@@ -7,7 +7,7 @@ import time
 from uuid import UUID
 
 import pytest
-from broker_in_a_box import Box, in_a_box, run
+from broker_in_a_box import Box, in_a_box, run, use_persister
 
 from leaselog.broker.cluster.cluster import SHARE_STATE_TOPIC, CreatedTopic, FeatureUpdate, NewTopic
 from leaselog.broker.coordinators.partitions import coordinator_partition
@@ -75,7 +75,8 @@ async def prepare(box: Box, **topics: int) -> Persister:
     await box.ask(ask, FindCoordinatorResponse, 6)
     for name, count in topics.items():
         await box.broker.cluster.create_topics([NewTopic(name, count)])
-    box.broker.persister = persister = Persister()
+    persister = Persister()
+    use_persister(box.broker, persister)
     return persister
 
 
@@ -246,7 +247,7 @@ def test_a_group_may_have_its_own_interval(monkeypatch: pytest.MonkeyPatch) -> N
         async with in_a_box(group_share_heartbeat_interval_ms="7000") as box:
             await prepare(box)
             await beat(box, "a", 0, "t")
-            monkeypatch.setattr(box.broker, "monotonic_ms", lambda: time.monotonic() * 1000 + 7_000)
+            monkeypatch.setattr(box.broker.runtime, "monotonic_ms", lambda: time.monotonic() * 1000 + 7_000)
             assert (await beat(box, "a", 2)).heartbeat_interval_ms == 7_000
 
     run(work())
@@ -309,7 +310,7 @@ def test_offsets_that_were_set_are_told_with_the_lag_behind_the_end() -> None:
         async with in_a_box() as box:
             state = box.broker.persister
             await prepare(box, t=2)
-            box.broker.persister = state
+            use_persister(box.broker, state)
             await box.append("t", 1, 2, 3, 4, 5)
             answer = await alter(box, t0=2, t7=1, x0=1)
             assert [
@@ -335,7 +336,7 @@ def test_the_lag_counts_nothing_that_the_log_no_longer_has() -> None:
         async with in_a_box() as box:
             state = box.broker.persister
             await prepare(box, t=1)
-            box.broker.persister = state
+            use_persister(box.broker, state)
             await box.append("t", 1, 2, 3, 4, 5)
             await alter(box, t0=1)
             partition = box.broker.logs.partition("t", 0)
@@ -355,7 +356,7 @@ def test_the_lag_counts_nothing_twice_that_was_finished_before_retention_took_wh
         async with in_a_box() as box:
             state = box.broker.persister
             await prepare(box, t=1)
-            box.broker.persister = state
+            use_persister(box.broker, state)
             await box.append("t", *range(10))
             await alter(box, t0=0)
             topic, partition = box.broker.cluster.topic("t"), box.broker.logs.partition("t", 0)

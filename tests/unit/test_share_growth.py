@@ -46,9 +46,9 @@ def a_delivery(clock: list[int]) -> ShareDelivery:
         errors_deadletterqueue_breaker_window_ms=WINDOW_MS,
         errors_deadletterqueue_breaker_min_records=100,
     )
-    cluster = SimpleNamespace(configuration=SimpleNamespace(group=lambda _: config))
-    broker: Any = SimpleNamespace(cluster=cluster, monotonic_ms=lambda: clock[0])
-    return ShareDelivery(broker)
+    cluster: Any = SimpleNamespace(configuration=SimpleNamespace(group=lambda _: config))
+    runtime: Any = SimpleNamespace(monotonic_ms=lambda: clock[0])
+    return ShareDelivery(runtime, cluster, wake=lambda _: None)
 
 
 def test_a_new_groups_breaker_looks_at_few_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from uuid import UUID
 import pytest
 from broker_in_a_box import Box, in_a_box
 
+from leaselog.broker.broker import Broker
 from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.share_state.colocated_persister import ColocatedPersister
@@ -24,6 +25,7 @@ from leaselog.broker.share_state.control_records import (
     encode_control_fact,
 )
 from leaselog.broker.share_state.ledger import read_back
+from leaselog.broker.share_state.owner import ShareStateCounts
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import (
     DeleteState,
@@ -70,6 +72,10 @@ async def topic_in(box: Box, records: int) -> tuple[SharePartitionKey, Partition
     partition = box.broker.logs.partition("t", 0)
     assert partition is not None
     return SharePartitionKey(GroupId("G1"), created.topic.topic_id, 0), partition
+
+
+def colocated_persister(broker: Broker, limits: ShareStateLimits) -> ColocatedPersister:
+    return ColocatedPersister(broker.runtime, broker.cluster, broker.logs, ShareStateCounts(), limits)
 
 
 def control_records(partition: Partition, start: int = 0) -> list[tuple[Any, ...]]:
@@ -136,7 +142,7 @@ async def play(persister: ColocatedPersister, key: SharePartitionKey) -> None:
 async def test_the_kips_worked_example_record_by_record() -> None:
     async with in_a_box() as box:
         key, partition = await topic_in(box, 130)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         await play(persister, key)
         assert control_records(partition) == [FIRST, *(row[2] for row in EXAMPLE)]
         assert await persister.read(ReadState(key)) == StateRead(0, 120)
@@ -147,7 +153,7 @@ async def test_the_kips_alternative_end_is_a_new_checkpoint() -> None:
     async with in_a_box() as box:
         key, partition = await topic_in(box, 130)
         limits = ShareStateLimits(snapshot_update_records_per_snapshot=len(EXAMPLE) - 1)
-        await play(ColocatedPersister(box.broker, limits), key)
+        await play(colocated_persister(box.broker, limits), key)
         assert control_records(partition) == [FIRST, *(row[2] for row in EXAMPLE[:-1]), ALTERNATIVE]
 
 
@@ -155,11 +161,11 @@ async def test_the_kips_alternative_end_is_a_new_checkpoint() -> None:
 async def test_at_every_row_of_the_example_a_new_leader_finds_what_the_old_one_knew() -> None:
     async with in_a_box() as box:
         key, _ = await topic_in(box, 130)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         await persister.initialize(InitializeState(key, 0, 100))
         for start, batches, _ in EXAMPLE:
             await persister.write(WriteState(key, 0, 0, start, 3, batches))
-            again = ColocatedPersister(box.broker, ShareStateLimits())
+            again = colocated_persister(box.broker, ShareStateLimits())
             assert await again.read(ReadState(key)) == await persister.read(ReadState(key))
             assert await again.read_summary(SummarizeState(key)) == await persister.read_summary(
                 SummarizeState(key)
@@ -170,7 +176,7 @@ async def test_at_every_row_of_the_example_a_new_leader_finds_what_the_old_one_k
 async def test_producers_may_write_in_between() -> None:
     async with in_a_box() as box:
         key, partition = await topic_in(box, 10)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         await persister.initialize(InitializeState(key, 0, 0))
         for i in range(5):
             writing = persister.write(WriteState(key, 0, 0, batches=span(2 * i, 2 * i, ACKNOWLEDGED, 1)))
@@ -178,7 +184,7 @@ async def test_producers_may_write_in_between() -> None:
             assert await writing == Written()
         deltas = control_records(partition)[1:]
         assert [delta[3] for delta in deltas] == [10, *(delta[1] for delta in deltas[:-1])]
-        again = ColocatedPersister(box.broker, ShareStateLimits())
+        again = colocated_persister(box.broker, ShareStateLimits())
         found = await again.read(ReadState(key))
         assert found == StateRead(0, 0, tuple(span(2 * i, 2 * i, ACKNOWLEDGED, 1)[0] for i in range(5)))
 
@@ -187,11 +193,11 @@ async def test_producers_may_write_in_between() -> None:
 async def test_epochs_and_counts_are_there_for_a_new_leader() -> None:
     async with in_a_box() as box:
         key, _ = await topic_in(box, 0)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         await persister.initialize(InitializeState(key, 4, 7))
         await persister.read(ReadState(key, 2))
         await persister.write(WriteState(key, 4, 2, 9, 5))
-        again = ColocatedPersister(box.broker, ShareStateLimits())
+        again = colocated_persister(box.broker, ShareStateLimits())
         assert await again.read_summary(SummarizeState(key)) == ShareSummary(4, 2, 9, 5)
 
 
@@ -199,10 +205,10 @@ async def test_epochs_and_counts_are_there_for_a_new_leader() -> None:
 async def test_a_deleted_state_stays_deleted() -> None:
     async with in_a_box() as box:
         key, _ = await topic_in(box, 0)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         await persister.initialize(InitializeState(key, 0, 7))
         await persister.delete(DeleteState(key))
-        again = ColocatedPersister(box.broker, ShareStateLimits())
+        again = colocated_persister(box.broker, ShareStateLimits())
         assert await again.read_summary(SummarizeState(key)) == ShareSummary()
 
 
@@ -210,20 +216,20 @@ async def test_a_deleted_state_stays_deleted() -> None:
 async def test_before_a_checkpoint_is_cut_off_it_is_written_anew() -> None:
     async with in_a_box() as box:
         key, partition = await topic_in(box, 10)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         await persister.initialize(InitializeState(key, 1, 7))
         await persister.write(WriteState(key, 1, 0, 8, 5, span(8, 9, AVAILABLE, 2)))
         before = partition.log.end_offset
         await persister.keep_house()
         assert await persister.make_way(partition, 10)
         assert partition.log.end_offset == before  # all is there and young
-        someone_else = ColocatedPersister(
+        someone_else = colocated_persister(
             box.broker, ShareStateLimits()
         )  # who never asked about this partition
         assert await someone_else.make_way(partition, before)
         partition.log.delete_records(before)
         assert control_records(partition) == [("CHECKPOINT", before, 2, 8, 10, [(8, 9, 0, 2)])]
-        again = ColocatedPersister(box.broker, ShareStateLimits())
+        again = colocated_persister(box.broker, ShareStateLimits())
         assert await again.read_summary(SummarizeState(key)) == ShareSummary(1, 0, 8, 5)
 
 
@@ -231,7 +237,7 @@ async def test_before_a_checkpoint_is_cut_off_it_is_written_anew() -> None:
 async def test_a_log_is_not_cut_if_its_checkpoint_cannot_be_written_anew() -> None:
     async with in_a_box() as box:
         key, partition = await topic_in(box, 10)
-        persister = ColocatedPersister(box.broker, ShareStateLimits())
+        persister = colocated_persister(box.broker, ShareStateLimits())
         box.broker.logs.may_cut = persister.make_way
         await persister.initialize(InitializeState(key, 1, 7))
         partition.log.failure = OSError("no room")
@@ -294,13 +300,13 @@ def test_bytes_that_are_no_fact_raise_the_wires_error(record: Record) -> None:
 async def test_until_when_stretches_wait_is_read_back() -> None:
     async with in_a_box() as box:
         key, _ = await topic_in(box, 130)
-        persister = ColocatedPersister(box.broker, ShareStateLimits(snapshot_update_records_per_snapshot=1))
+        persister = colocated_persister(box.broker, ShareStateLimits(snapshot_update_records_per_snapshot=1))
         assert await persister.initialize(InitializeState(key, 0, 100)) == Written()
         waiting = StateBatch(104, 106, AVAILABLE, 1, 1_795_267_794_112)
         done = StateBatch(106, 107, ACKNOWLEDGED, 1)
         assert await persister.write(WriteState(key, 0, 0, 100, batches=(waiting, done))) == Written()
         assert await persister.write(WriteState(key, 0, 0, 100, batches=span(100, 103, 2, 1))) == Written()
-        for reader in (persister, ColocatedPersister(box.broker, ShareStateLimits())):
+        for reader in (persister, colocated_persister(box.broker, ShareStateLimits())):
             read = await reader.read(ReadState(key))
             assert isinstance(read, StateRead)
             assert read.batches[1:] == (waiting, done)

@@ -8,7 +8,8 @@ from functools import wraps
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from leaselog.broker.share_state.persister_wire import Address, WirePersister
+from persister_wire import Address, WirePersister
+
 from leaselog.coordination.share_state_commands import (
     InitializeState,
     ReadState,

@@ -7,17 +7,20 @@ Stop: the socket first, then what is under way, then the sync, the checkpoints a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 
 from leaselog.broker.cluster.cluster import Cluster, Topic
-from leaselog.broker.config import BrokerConfig
+from leaselog.broker.config import BrokerConfig, GroupConfig
 from leaselog.broker.dead_letters.office import DeadLetterOffice
 from leaselog.broker.fetching.sessions import FetchSessions
 from leaselog.broker.groups.coordinator import GroupCoordinator
 from leaselog.broker.lending.delivery import ShareDelivery
+from leaselog.broker.lending.due_times import DueTimes
+from leaselog.broker.lending.kept_reads import KeptReads
 from leaselog.broker.lending.metrics import ShareMetrics
 from leaselog.broker.lending.partitions import SharePartitions
-from leaselog.broker.net.api import Client, load_handlers
+from leaselog.broker.lending.support import LendingSupport
+from leaselog.broker.net.api import load_handlers
 from leaselog.broker.net.server import Server
 from leaselog.broker.quotas.client_quotas import ClientQuotas
 from leaselog.broker.quotas.mutation_quotas import MutationQuotas
@@ -28,10 +31,10 @@ from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.log_work import LogWork
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.records.waiting_room import WaitingRoom
+from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.machine import Machine, RealMachine
-from leaselog.broker.runtime.metrics import Metrics
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
-from leaselog.broker.runtime.turns import Turns
 from leaselog.broker.share_groups.reconciling import reconcile
 from leaselog.broker.share_groups.share_groups import ShareGroups
 from leaselog.broker.share_state.colocated_persister import ColocatedPersister
@@ -40,6 +43,7 @@ from leaselog.broker.share_state.persister import Persister
 from leaselog.broker.share_state.persister_choice import choose_persister
 from leaselog.coordination.cluster_records import QuotaEntity
 from leaselog.log import Durability
+from leaselog.model import GroupId
 
 __all__ = ["Broker"]
 
@@ -56,13 +60,11 @@ class Broker:
     def __init__(self, config: BrokerConfig, *, data_dir: str | None, machine: Machine | None = None) -> None:
         """On this computer's ``data_dir`` (None: in memory), or on another ``machine`` that has one of its own."""
         load_handlers()
-        self.config = config
-        self.is_stopping = False
-        self._loop_time: Callable[[], float] | None = None
-        self.metrics = Metrics()
-        self.waiting_room = WaitingRoom()
         self.machine: Machine = RealMachine(data_dir) if machine is None else machine
-        self.turns = Turns(self.machine.stopwatch)
+        runtime = self.runtime = Runtime(config, self.machine)
+        self.now_ms, self.monotonic_ms = runtime.now_ms, runtime.monotonic_ms
+        self.metrics, self.turns = runtime.metrics, runtime.turns
+        self.waiting_room = WaitingRoom()
         self.log_work = LogWork(self.turns)
         files = self.machine.files
         files.make_directory(self.machine.data_dir)
@@ -94,15 +96,30 @@ class Broker:
             samples=config.controller_quota_window_num,
             sample_ms=config.controller_quota_window_size_seconds * 1000,
         )
-        self.cluster = Cluster(self)
-        self.groups = GroupCoordinator(self)
-        self.share_groups = ShareGroups(self)
-        self.share_coordinator = ShareCoordinator(self)
-        self.persister: Persister = choose_persister(self)
+        self.cluster = Cluster(runtime, self.logs, self)
+        self.groups = GroupCoordinator(runtime, self.cluster, self.logs)
+        self.share_coordinator = ShareCoordinator(runtime, self.cluster, self.logs)
+        self.persister: Persister = choose_persister(runtime, self.cluster, self.logs, self.share_coordinator)
         self.share_metrics = ShareMetrics()
-        self.shares = SharePartitions(self)
-        self.share_delivery = ShareDelivery(self)
-        self.dead_letters = DeadLetterOffice(self)
+        self.dead_letters = DeadLetterOffice(runtime, self.cluster, self.logs)
+        self.share_delivery = ShareDelivery(
+            runtime, self.cluster, wake=lambda group_id: self.shares.wake(group_id)
+        )
+        self.shares = SharePartitions(
+            LendingSupport(
+                runtime=runtime,
+                cluster=self.cluster,
+                logs=self.logs,
+                waiting_room=self.waiting_room,
+                persister=self.persister,
+                dead_letters=self.dead_letters,
+                delivery=self.share_delivery,
+                metrics=self.share_metrics,
+                due_times=DueTimes(runtime),
+                kept_reads=KeptReads(),
+            )
+        )
+        self.share_groups = ShareGroups(self.groups, self.shares)
         self._cleaner = Cleaner(
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
         )
@@ -118,24 +135,29 @@ class Broker:
             "recovery.point.interval.bytes": self.config.recovery_point_interval_bytes,
         }
 
+    @property
+    def config(self) -> BrokerConfig:
+        """As it is now."""
+        return self.runtime.config
+
+    # -- what changes in the cluster ------------------------------------------------------------------------
+
     def quotas_changed(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
         """These are the limits of each entity that has any, from now on."""
         self.quotas.changed(quotas)
         self.mutation_quotas.changed(quotas)
 
-    # -- time -----------------------------------------------------------------------------------------------
+    def group_config_changed(self, group_id: GroupId, before: GroupConfig) -> None:
+        self.share_delivery.config_changed(group_id, before)
 
-    def now_ms(self) -> int:
-        """The wall clock: what records are stamped with."""
-        return self.machine.wall_ms()
+    def broker_config_changed(self) -> None:
+        self.shares.wake_all()  # it has the defaults of groups
 
-    def monotonic_ms(self) -> float:
-        """A clock that never jumps: what deadlines are measured with."""
-        if self._loop_time is None:
-            self._loop_time = (
-                asyncio.get_running_loop().time
-            )  # one broker, one loop; a request asks ten times
-        return self._loop_time() * 1000
+    def topic_deleted(self, topic: Topic) -> None:
+        self.metrics.topic_gone(topic.name)
+        self.groups.topic_deleted(topic.name)
+        self.share_coordinator.topic_deleted(topic.name)
+        self.shares.partitions_gone(topic.topic_id, range(topic.partition_count))
 
     # -- life -----------------------------------------------------------------------------------------------
 
@@ -198,7 +220,7 @@ class Broker:
 
     async def stop(self) -> None:
         """Finishes what is under way, syncs and closes everything."""
-        self.is_stopping = True
+        self.runtime.is_stopping = True
         self.waiting_room.wake_all()
         self.share_groups.stop()
         await self.groups.stop()
@@ -239,12 +261,6 @@ class Broker:
     def connection_closed(self, client: Client) -> None:
         """A client's connection is gone: whatever is tied to it ends here."""
         self.shares.connection_closed(client)
-
-    def on_topic_deleted(self, topic: Topic) -> None:
-        self.metrics.topic_gone(topic.name)
-        self.groups.topic_deleted(topic.name)
-        self.share_coordinator.topic_deleted(topic.name)
-        self.shares.partitions_gone(topic.topic_id, range(topic.partition_count))
 
     def _on_partition_returned(self, partition: Partition) -> None:
         """What was read of it before may be ahead of what its log has now."""

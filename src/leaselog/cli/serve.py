@@ -91,7 +91,7 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
     import uvloop
 
     from leaselog.broker.broker import Broker
-    from leaselog.broker.records.data_dir import LockedByAnother
+    from leaselog.broker.runtime.directory_lock import LockedByAnother
     from leaselog.log import UnusableLog
 
     async def main() -> None:

@@ -177,9 +177,9 @@ class Inspector:
             kept = owner._reader._kept
             if kept is not None and len(kept.data) > MAX_KEPT_READ_BYTES:
                 raise Impossible(f"{where}: {len(kept.data)} bytes are kept")
-        if in_all_bytes != broker.shares.kept_reads.size_bytes or in_all_bytes > MAX_KEPT_BYTES:
+        if in_all_bytes != broker.shares.support.kept_reads.size_bytes or in_all_bytes > MAX_KEPT_BYTES:
             raise Impossible(
-                f"{in_all_bytes} bytes are kept, {broker.shares.kept_reads.size_bytes} in the books"
+                f"{in_all_bytes} bytes are kept, {broker.shares.support.kept_reads.size_bytes} in the books"
             )
         sessions, most = len(broker.shares.sessions), broker.config.group_share_max_share_sessions
         if sessions > most:

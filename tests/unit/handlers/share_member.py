@@ -15,7 +15,8 @@ from broker_in_a_box import Box, ThreadlessLoop, in_a_box, until_quiet
 
 from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.broker.config.resources import Alteration, AlterOp, Resource
-from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.api import RequestContext, api_of
+from leaselog.broker.runtime.client import Client
 from leaselog.coordination.cluster_records import ResourceType
 from leaselog.coordination.share_state_commands import InitializeState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey

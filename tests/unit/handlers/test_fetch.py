@@ -12,8 +12,9 @@ from broker_in_a_box import Box, in_a_box, run, until_quiet
 
 from leaselog.broker.cluster.cluster import NewTopic
 from leaselog.broker.fetching import fetching
-from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.api import RequestContext, api_of
 from leaselog.broker.records import waiting_room
+from leaselog.broker.runtime.client import Client
 from leaselog.broker.telling.text import registry_of
 from leaselog.log import PartitionLog
 from leaselog.model import ErrorCode
@@ -429,7 +430,7 @@ def test_a_stopping_broker_lets_nobody_wait() -> None:
             await three_batches(box)
             waiting = asyncio.ensure_future(fetch(box, part(2), max_wait_ms=LONG_MS, min_bytes=1))
             await until_quiet()
-            box.broker.is_stopping = True
+            box.broker.runtime.is_stopping = True
             box.broker.waiting_room.wake_all()
             assert [spans(p) for p in await waiting] == [[]]
             assert [spans(p) for p in await fetch(box, part(2), max_wait_ms=LONG_MS, min_bytes=1)] == [[]]

@@ -9,8 +9,9 @@ import pytest
 from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker.cluster.cluster import NewTopic
-from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.api import RequestContext, api_of
 from leaselog.broker.net.dispatch import Unanswerable
+from leaselog.broker.runtime.client import Client
 from leaselog.broker.telling.text import registry_of
 from leaselog.model import ErrorCode
 from leaselog.wire.codec import decode, encode

@@ -33,7 +33,8 @@ from handlers.share_member import (
 )
 from leaselog.broker.cluster.cluster import FeatureUpdate
 from leaselog.broker.lending.partition_owner import Helping
-from leaselog.broker.net.api import Client, RequestContext, api_of
+from leaselog.broker.net.api import RequestContext, api_of
+from leaselog.broker.runtime.client import Client
 from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import WriteState, Written
@@ -573,7 +574,7 @@ def test_a_stopping_broker_sends_waiting_fetches_home() -> None:
     async def story() -> None:
         async with a_group() as group:
             waiting = await still_waiting(group.member().fetch(max_wait_ms=60_000))
-            group.box.broker.is_stopping = True
+            group.box.broker.runtime.is_stopping = True
             group.box.broker.waiting_room.wake_all()
             assert ranges(await waiting) == []
 
@@ -861,7 +862,7 @@ def test_a_stopping_broker_that_hangs_up_counts_no_delivery() -> None:
             await group.produce(10)
             member = group.member()
             await member.fetch()
-            group.box.broker.is_stopping = True
+            group.box.broker.runtime.is_stopping = True
             written = group.box.broker.share_coordinator.counts.written
             member.disconnect()
             await settled(asyncio.get_running_loop().create_future())

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from broker_in_a_box import use_persister
+
 from handlers.share_member import ACCEPT, RELEASE, a_group, codes, ranges, run, skip_ms, still_waiting
 from leaselog.broker.share_state.persister import Persister
 from leaselog.coordination.share_state_commands import (
@@ -54,7 +56,7 @@ def test_an_owner_that_has_ended_writes_nothing_when_its_last_write_returns() ->
             assert ranges(await member.fetch()) == [(0, 9, 2)]
             broker = group.box.broker
             slow = SlowWrites(broker.persister)
-            broker.persister = slow  # type: ignore[assignment]
+            use_persister(broker, slow)
             accepting = await still_waiting(member.acknowledge({0: [(0, 0, [ACCEPT])]}))
             # What an administrator does who sets the group's offsets: the owner ends, its state begins anew.
             broker.shares.forget(GroupId("g"))
@@ -79,7 +81,7 @@ def test_who_waited_for_the_last_write_of_an_owner_is_told_that_it_failed() -> N
             await member.fetch()
             broker = group.box.broker
             slow = SlowWrites(broker.persister)
-            broker.persister = slow  # type: ignore[assignment]
+            use_persister(broker, slow)
             # The state has a newer epoch by the time the write arrives.
             assert isinstance(await slow.initialize(InitializeState(group.key(), 3, 0)), Written)
             accepting = await still_waiting(member.acknowledge({0: [(0, 1, [ACCEPT])]}))

@@ -179,8 +179,9 @@ def test_a_clock_that_was_set_back_makes_nobody_wait_longer_than_anything_may() 
             broker, member = group.box.broker, group.member()
             await member.fetch()
             await member.acknowledge({0: [(0, 0, [RELEASE])]})
-            real = broker.now_ms
-            broker.now_ms = lambda: real() - 86_400_000  # type: ignore[method-assign]
+            machine = broker.machine
+            real = machine.wall_ms
+            machine.wall_ms = lambda: real() - 86_400_000  # type: ignore[method-assign]
             broker.shares.forget(group.key().group_id)
             await member.fetch(max_wait_ms=0)
             await skip_ms(20_000 + DRIFT_MS)

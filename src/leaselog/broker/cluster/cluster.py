@@ -11,7 +11,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from leaselog.broker.cluster.identity import claim_directory, new_id
@@ -24,9 +24,11 @@ from leaselog.broker.cluster.wishes import (
     advertised_address,
     topic_by_default,
 )
-from leaselog.broker.config import ConfigEntry, Configuration
+from leaselog.broker.config import ConfigEntry, Configuration, GroupConfig
 from leaselog.broker.config.pauses import with_stamps
 from leaselog.broker.quotas.mutation_quotas import UNLIMITED, MutationAllowance
+from leaselog.broker.records.log_store import LogStore
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.coordination.cluster_features import Feature, FeatureUpdate
 from leaselog.coordination.cluster_names import (
@@ -72,9 +74,6 @@ from leaselog.model import (
 )
 from leaselog.wire.errors import EncodeError
 
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
-
 __all__ = [
     "CONSUMER_OFFSETS_TOPIC",
     "SHARE_STATE_TOPIC",
@@ -99,21 +98,37 @@ T = TypeVar("T")
 log = StructuredLog("cluster")
 
 
+class ClusterListener(Protocol):
+    """Who is told of changes, on the loop, once they are safe."""
+
+    def topic_deleted(self, topic: Topic) -> None: ...
+
+    def quotas_changed(self, quotas: Mapping[QuotaEntity, Mapping[str, float]]) -> None:
+        """These are the limits of each entity that has any, from now on."""
+
+    def group_config_changed(self, group_id: GroupId, before: GroupConfig) -> None: ...
+
+    def broker_config_changed(self) -> None:
+        """The defaults of topics and groups among it."""
+
+
 class Cluster:
     """Owned by the event loop. Reads answer at once; changes are coroutines that end when the change is safe."""
 
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        config = broker.config
+    def __init__(self, runtime: Runtime, logs: LogStore, listener: ClusterListener) -> None:
+        self._runtime = runtime
+        self._logs = logs
+        self._listener = listener
+        config = runtime.config
         self.node_id = NodeId(config.node_id)
         self.rack = config.broker_rack
         #: where clients are told to connect; the real address once there is one
         self.host, self.port = advertised_address(config.advertised_listeners or ()) or ("localhost", 9092)
         self._shard = ClusterShard(self.node_id)
         self.configuration = Configuration(config, self._shard.configs)
-        data = broker.logs.directory
+        data = logs.directory
         self._identity = claim_directory(data.files, data.path, self.node_id, draw=data.new_uuid)
-        self._log = ClusterLog(data.files, data.path, self._identity.directory_id, now_ms=broker.now_ms)
+        self._log = ClusterLog(data.files, data.path, self._identity.directory_id, now_ms=runtime.now_ms)
         self._changing = asyncio.Lock()
         #: changes whose clients may have gone
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -132,7 +147,7 @@ class Cluster:
 
     def listening_on(self, host: str, port: int) -> None:
         """The broker accepts connections there; clients are told so unless the config says otherwise."""
-        advertised = advertised_address(self._broker.config.advertised_listeners or ())
+        advertised = advertised_address(self._runtime.config.advertised_listeners or ())
         if advertised is not None:
             self.host, self.port = advertised[0], advertised[1] or port
             return
@@ -200,11 +215,11 @@ class Cluster:
             raise UnusableLog(
                 f"the cluster's own log cannot be read, and without it nobody knows which topics there are: {why}"
             ) from why
-        self.configuration = Configuration(self._broker.config, self._shard.configs)
+        self.configuration = Configuration(self._runtime.config, self._shard.configs)
         if self.configuration.ignored_dynamic is not None:
             log.warning("stored broker configs are ignored", why=self.configuration.ignored_dynamic)
-        self._broker.config = self.configuration.broker
-        self._broker.quotas_changed(self._shard.quotas)
+        self._runtime.config = self.configuration.broker
+        self._listener.quotas_changed(self._shard.quotas)
         new_levels = [
             FeatureLevelSet(feature.name, feature.level)
             for feature in self.supported_features()
@@ -213,10 +228,10 @@ class Cluster:
         if new_levels:
             await self._commit(new_levels)
         known = {name: topic.topic_id for name, topic in self._shard.topics.items()}
-        self._broker.logs.remove_strays({CLUSTER_METADATA_TOPIC: METADATA_TOPIC_ID, **known})
+        self._logs.remove_strays({CLUSTER_METADATA_TOPIC: METADATA_TOPIC_ID, **known})
         for topic in self.topics():
             await self._open(topic)
-        self._broker.logs.adopt()
+        self._logs.adopt()
 
     def close(self) -> None:
         # A change whose client has gone may be under way still. Every commit is safe on its own and the log is
@@ -249,7 +264,7 @@ class Cluster:
     ) -> dict[str, Topic | Refused]:
         """The same of many, those that are not there made in one write."""
         missing = [name for name in dict.fromkeys(names) if self.topic(name) is None]
-        wishes = [topic_by_default(name, self._broker.config) for name in missing]
+        wishes = [topic_by_default(name, self._runtime.config) for name in missing]
         made = await self.create_topics(wishes, allowance=allowance) if wishes else []
         refusals = {
             name: answer for name, answer in zip(missing, made, strict=True) if isinstance(answer, Refused)
@@ -317,8 +332,8 @@ class Cluster:
         #: of each topic that may be made the place of its answer, and what is to be written
         decided: list[tuple[int, Sequence[ClusterRecord]]] = []
         described: dict[frozenset[tuple[str, str]], tuple[ConfigEntry, ...]] = {}
-        room = self._broker.config.max_partitions - self._shard.partition_count
-        async for wish in self._broker.turns.each(wanted):
+        room = self._runtime.config.max_partitions - self._shard.partition_count
+        async for wish in self._runtime.turns.each(wanted):
             decision = self._decide_topic(wish)
             if isinstance(decision, Decision):
                 count = 0 if is_internal(wish.name) else decision.reply.partition_count
@@ -358,7 +373,7 @@ class Cluster:
     ) -> Refused | None:
         """What stands against making so many partitions; if nothing does, the client's tokens are taken."""
         if count > room:
-            most = self._broker.config.max_partitions
+            most = self._runtime.config.max_partitions
             return Refused(ErrorCode.POLICY_VIOLATION, f"There may be {most} partitions (max.partitions).")
         return None if validate_only else allowance.take(count)
 
@@ -366,7 +381,9 @@ class Cluster:
         if wish.assignments:
             return len(wish.assignments)
         return (
-            self._broker.config.num_partitions if wish.partition_count == -1 else max(wish.partition_count, 0)
+            self._runtime.config.num_partitions
+            if wish.partition_count == -1
+            else max(wish.partition_count, 0)
         )
 
     def _decide_topic(self, wish: NewTopic) -> Decision | Refused:
@@ -379,13 +396,13 @@ class Cluster:
             return configs
         command = CreateTopic(
             name=wish.name,
-            topic_id=TopicId(new_id(self._broker.machine.new_uuid)),
+            topic_id=TopicId(new_id(self._runtime.machine.new_uuid)),
             partition_count=wish.partition_count,
             replication_factor=wish.replication_factor,
             assignments=wish.assignments,
             configs=tuple(configs.items()),
-            default_partition_count=self._broker.config.num_partitions,
-            default_replication_factor=self._broker.config.default_replication_factor,
+            default_partition_count=self._runtime.config.num_partitions,
+            default_replication_factor=self._runtime.config.default_replication_factor,
         )
         return self._shard.handle(command)
 
@@ -402,18 +419,18 @@ class Cluster:
         refused = await self._try_commit([record for decision in made for record in decision.records])
         if refused is not None:
             return [refused if isinstance(d, Decision) else d for d in decisions]
-        async for decision in self._broker.turns.each(made):
+        async for decision in self._runtime.turns.each(made):
             self._take_away(decision.reply)
         try:
-            self._broker.logs.purge()
+            self._logs.purge()
         except OSError as error:
             log.error("checkpoints still speak of deleted topics", failure=error)
         return [d.reply if isinstance(d, Decision) else d for d in decisions]
 
     def _take_away(self, topic: Topic) -> None:
         self.configuration.topic_removed(topic.name)
-        self._broker.logs.delete_topic(topic.name)
-        self._broker.on_topic_deleted(topic)
+        self._logs.delete_topic(topic.name)
+        self._listener.topic_deleted(topic)
         log.info("topic deleted", topic=topic.name, id=topic.topic_id)
 
     async def _create_partitions(
@@ -428,7 +445,7 @@ class Cluster:
         made = [decision for decision in decisions if isinstance(decision, Decision)]
         if sum(len(decision.records) for decision in made) > MAX_NEW_PARTITIONS:
             return [_too_many() if isinstance(d, Decision) else d for d in decisions]
-        room = self._broker.config.max_partitions - self._shard.partition_count
+        room = self._runtime.config.max_partitions - self._shard.partition_count
         for place, decision in enumerate(decisions):
             if isinstance(decision, Decision):
                 count = len(decision.records)
@@ -448,7 +465,7 @@ class Cluster:
         return 0 if topic is None else topic.partition_count
 
     async def _alter_configs(self, decide: Callable[[], Sequence[ConfigChanged]]) -> Refused | None:
-        changes = with_stamps(decide(), self._shard.configs, self._broker.now_ms())
+        changes = with_stamps(decide(), self._shard.configs, self._runtime.now_ms())
         decision = self._shard.handle(ChangeConfigs(tuple(changes)))
         assert isinstance(decision, Decision), "approved before they came here"
         groups = {
@@ -461,15 +478,15 @@ class Cluster:
             return refused
         self.configuration.changed(changes)
         for group_id, before in groups.items():
-            self._broker.share_delivery.config_changed(GroupId(group_id), before)
+            self._listener.group_config_changed(GroupId(group_id), before)
         types = {change.resource_type for change in changes}
         touched = {c.resource_name for c in changes if c.resource_type == ResourceType.TOPIC}
         if ResourceType.BROKER in types:
-            self._broker.config = self.configuration.broker
-            self._broker.shares.wake_all()  # they are the defaults of groups
+            self._runtime.config = self.configuration.broker
+            self._listener.broker_config_changed()
             touched = set(self._shard.topics)
         for name in touched & self._shard.topics.keys():
-            self._broker.logs.update_config(name, self.configuration.topic(name))
+            self._logs.update_config(name, self.configuration.topic(name))
         return None
 
     async def _update_features(self, updates: Sequence[FeatureUpdate], validate_only: bool) -> Refused | None:
@@ -489,7 +506,7 @@ class Cluster:
         refused = await self._try_commit(decision.records)
         if refused is not None:
             return {entity: answer or refused for entity, answer in answers.items()}
-        self._broker.quotas_changed(self._shard.quotas)
+        self._listener.quotas_changed(self._shard.quotas)
         return answers
 
     async def _next_producer_id(self) -> ProducerId | Refused:
@@ -516,7 +533,7 @@ class Cluster:
             return Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
         except OSError as error:
             log.error("cluster log failed, the cluster cannot change until it is back", failure=error)
-            self._broker.logs.revival.failed(CLUSTER_METADATA_TOPIC, CLUSTER_METADATA_TOPIC, self._reopen_log)
+            self._logs.revival.failed(CLUSTER_METADATA_TOPIC, CLUSTER_METADATA_TOPIC, self._reopen_log)
             return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the cluster's log failed: {error}")
         return None
 
@@ -546,9 +563,7 @@ class Cluster:
         """A partition whose log cannot be opened has no leader until it can: the topic is there all the same."""
         config = self.configuration.topic(topic.name)
         for count in range(OPEN_STEP, topic.partition_count + OPEN_STEP, OPEN_STEP):
-            self._broker.logs.open_topic(
-                topic.name, topic.topic_id, min(count, topic.partition_count), config
-            )
+            self._logs.open_topic(topic.name, topic.topic_id, min(count, topic.partition_count), config)
             await asyncio.sleep(0)
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.coordinators.owner import CoordinatorOwner
+from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["CoordinatorPartitions", "coordinator_partition"]
 
@@ -39,21 +38,24 @@ def coordinator_partition(key: str, count: int) -> int:
 class CoordinatorPartitions(Generic[Owner]):
     """``make`` gives a partition its owner, which is told to load."""
 
-    def __init__(self, broker: Broker, topic: str, make: Callable[[Partition], Owner]) -> None:
+    def __init__(
+        self, cluster: Cluster, logs: LogStore, topic: str, make: Callable[[Partition], Owner]
+    ) -> None:
         self.topic = topic
-        self._broker = broker
+        self._cluster = cluster
+        self._logs = logs
         self._make = make
         self._owners: dict[int, Owner] = {}
         self._is_stopped = False
 
     def count(self) -> int:
         """As the cluster has it: some of them may not be open yet. 0 without the topic."""
-        topic = self._broker.cluster.topic(self.topic)
+        topic = self._cluster.topic(self.topic)
         return 0 if topic is None else topic.partition_count
 
     def owner(self, index: int) -> Owner | None:
         """The owner of the partition as it is now; a topic that was made anew gets new owners."""
-        partition = self._broker.logs.partition(self.topic, index)
+        partition = self._logs.partition(self.topic, index)
         if partition is None or self._is_stopped:
             return None
         owner = self._owners.get(index)

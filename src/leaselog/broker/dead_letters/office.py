@@ -20,11 +20,13 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
+from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.dead_letters.records import Origin, fitted, is_in_a_circle, letter, portions, way_of
 from leaselog.broker.dead_letters.topic import dead_letter_topic
+from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.log import Appended, AppendRefused
 from leaselog.model import ErrorCode, GroupId, Refused
@@ -32,9 +34,6 @@ from leaselog.share import DeadLetters
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import BatchHeader, iterate_headers
 from leaselog.wire.records import Record, build_batch, read_records
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["DeadLetterCounts", "DeadLetterOffice", "pause_s"]
 
@@ -109,8 +108,10 @@ class _Delivery:
 
 
 class DeadLetterOffice:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, runtime: Runtime, cluster: Cluster, logs: LogStore) -> None:
+        self._runtime = runtime
+        self._cluster = cluster
+        self._logs = logs
         self.counts = DeadLetterCounts()
         self._at_once = asyncio.Semaphore(AT_ONCE)
         #: in the order of their asking
@@ -124,7 +125,7 @@ class DeadLetterOffice:
         done: Callable[[], None],
     ) -> None:
         """Calls back, never at once, when each of the letters is safe or given up; not at all if the broker stops."""
-        if self._broker.is_stopping:
+        if self._runtime.is_stopping:
             return
         delivery = _Delivery(group_id, source, letters)
         task = asyncio.get_running_loop().create_task(self._deliver(delivery))
@@ -147,7 +148,7 @@ class DeadLetterOffice:
 
     async def _deliver(self, delivery: _Delivery) -> None:
         """Round after round, each as much as is read at once."""
-        broker, at, attempts = self._broker, delivery.letters[0].start, 0
+        at, attempts = delivery.letters[0].start, 0
         while at < delivery.end:
             async with self._at_once:
                 attempts += 1
@@ -165,18 +166,18 @@ class DeadLetterOffice:
                 partition=delivery.source.name,
                 why=why,
             )
-            await asyncio.sleep(pause_s(attempts, broker.machine.random_below(1001) / 1000))
+            await asyncio.sleep(pause_s(attempts, self._runtime.machine.random_below(1001) / 1000))
 
     async def _round(self, delivery: _Delivery, at: int) -> int | Refused:
         """Writes letters from ``at`` on; how far it came."""
-        broker, group_id = self._broker, delivery.group_id
-        topic = await dead_letter_topic(broker, group_id)
+        group_id = delivery.group_id
+        topic = await dead_letter_topic(self._runtime, self._cluster, group_id)
         if isinstance(topic, Refused):
             return topic
         target = self._target(topic, delivery.source.name.partition)
         if target is None:
             return Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"{topic} is not there any more")
-        reached, records = await broker.turns.walk(self._letters(delivery, at, topic))
+        reached, records = await self._runtime.turns.walk(self._letters(delivery, at, topic))
         limit_bytes = min(target.log.config.max_message_bytes, target.log.config.segment_bytes)
         for portion in portions(fitted(records, limit_bytes), min(limit_bytes, PORTION_BYTES)):
             refused = await self._append(target, group_id, portion)
@@ -185,16 +186,16 @@ class DeadLetterOffice:
         return reached
 
     def _target(self, topic: str, source_partition: int) -> Partition | None:
-        there = self._broker.cluster.topic(topic)
+        there = self._cluster.topic(topic)
         if there is None:
             return None
-        return self._broker.logs.partition(topic, source_partition % there.partition_count)
+        return self._logs.partition(topic, source_partition % there.partition_count)
 
     def _letters(
         self, delivery: _Delivery, at: int, target: str
     ) -> Generator[None, None, tuple[int, list[Record]]]:
         """In steps: how far this round comes, and its letters. What would go in a circle is left out, loudly."""
-        source, configuration = delivery.source.name, self._broker.cluster.configuration
+        source, configuration = delivery.source.name, self._cluster.configuration
         copies = configuration.group(delivery.group_id).errors_deadletterqueue_copy_record_enable
         # only what lies in such a topic can be a dead letter itself
         may_have_way = configuration.topic(source.topic).errors_deadletterqueue_group_enable
@@ -203,7 +204,7 @@ class DeadLetterOffice:
             reached, originals = yield from _originals(delivery, at)
         else:
             reached = delivery.behind(at, ROUND_LETTERS)
-        now_ms, made, circling = self._broker.now_ms(), list[Record](), 0
+        now_ms, made, circling = self._runtime.now_ms(), list[Record](), 0
         for offset, run in delivery.between(at, reached):
             yield
             original = originals.get(offset)
@@ -228,10 +229,10 @@ class DeadLetterOffice:
         """Those the topic takes; of a portion refused for some of its records, the others."""
         while portion:
             batch = build_batch(portion)
-            outcome = await target.append(batch, now_ms=self._broker.now_ms())
+            outcome = await target.append(batch, now_ms=self._runtime.now_ms())
             if isinstance(outcome, Appended):
                 self.counts.written[group_id] += len(portion)
-                self._broker.metrics.produced(target.name.topic, len(batch), len(portion))
+                self._runtime.metrics.produced(target.name.topic, len(batch), len(portion))
                 return None
             if outcome.code in PASSING:
                 return Refused(outcome.code, outcome.message)

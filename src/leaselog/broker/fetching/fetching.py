@@ -11,23 +11,21 @@ leave.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 from uuid import UUID
 
-from leaselog.broker.cluster.hosted import why_not_here
+from leaselog.broker.cluster.hosted import Hosting, why_not_here
 from leaselog.broker.fetching.sessions import FetchSession, FollowedPartition
-from leaselog.broker.net.api import Client
+from leaselog.broker.quotas.client_quotas import ClientQuotas
 from leaselog.broker.quotas.held_bytes import PETTY_BYTES
 from leaselog.broker.records.partition import Partition
-from leaselog.broker.records.waiting_room import Watch
+from leaselog.broker.records.waiting_room import WaitingRoom, Watch
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.log import FileSlice
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.messages.fetch import EpochEndOffset, FetchRequest, PartitionData
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["Fetching", "Found"]
 
@@ -73,24 +71,39 @@ class Found:
         return there.size_bytes > self.size_bytes or last.file is not there.file
 
 
+class FetchHouse(Hosting, Protocol):
+    """What a fetch reads from and waits in."""
+
+    @property
+    def runtime(self) -> Runtime: ...
+
+    @property
+    def quotas(self) -> ClientQuotas: ...
+
+    @property
+    def waiting_room(self) -> WaitingRoom: ...
+
+
 class Fetching:
     def __init__(
         self,
-        broker: Broker,
+        house: FetchHouse,
         session: FetchSession,
         request: FetchRequest,
         client_id: str | None,
-        client: Client,
+        room_bytes: Callable[[], int],
     ) -> None:
-        self._broker = broker
+        """``room_bytes`` tells what may still be handed to the sockets of clients that do not keep up."""
+        self._house = house
+        self._runtime = house.runtime
         self._request = request
         self._client_id = client_id
-        self._client = client
+        self._room_bytes = room_bytes
         #: as others do not read what they asked for, there is none but for little batches
         self._has_room = True
         replica = request.replica_state
         self._is_replica = (request.replica_id if replica is None else replica.replica_id) >= 0
-        self._deadline_ms = broker.monotonic_ms() + request.max_wait_ms
+        self._deadline_ms = house.runtime.monotonic_ms() + request.max_wait_ms
         self._session = session
         #: in the session's order
         self.found: list[Found] = []
@@ -107,7 +120,7 @@ class Fetching:
 
     def look(self) -> Generator[None, None, None]:
         """Looks at all partitions, one a step."""
-        self._looked_at = self._broker.waiting_room.wake_count
+        self._looked_at = self._house.waiting_room.wake_count
         if not self.found:
             for followed in tuple(self._session.partitions.values()):
                 self.found.append(Found(followed))
@@ -121,11 +134,11 @@ class Fetching:
                 yield
 
     def is_enough(self) -> bool:
-        broker, request = self._broker, self._request
-        if broker.is_stopping or request.max_wait_ms <= 0 or self._urgent or not self._known or self._is_cut:
+        runtime, request = self._runtime, self._request
+        if runtime.is_stopping or request.max_wait_ms <= 0 or self._urgent or not self._known or self._is_cut:
             return True
         # More than the answer may hold is not worth waiting for.
-        return self.bytes_found >= min(request.min_bytes, request.max_bytes, broker.config.fetch_max_bytes)
+        return self.bytes_found >= min(request.min_bytes, request.max_bytes, runtime.config.fetch_max_bytes)
 
     def _is_cut_short(self, found: Found) -> bool:
         """Whether more is not worth waiting for. Where there is no room now there may be some soon."""
@@ -148,24 +161,24 @@ class Fetching:
         self._urgent += times * found.is_urgent
 
     def _limit_bytes(self) -> int:
-        broker, request = self._broker, self._request
-        room_bytes = broker.room_for_answers_bytes(self._client)
+        request, quotas = self._request, self._house.quotas
+        room_bytes = self._room_bytes()
         self._has_room = room_bytes > 0
         room_bytes = min(max(room_bytes, PETTY_BYTES), MOST_AT_ONCE_BYTES)
-        limit_bytes = min(request.max_bytes, broker.config.fetch_max_bytes, room_bytes)
-        if broker.quotas.limits_fetch:
-            limit_bytes = min(limit_bytes, broker.quotas.fetch_room_bytes(self._client_id))
+        limit_bytes = min(request.max_bytes, self._runtime.config.fetch_max_bytes, room_bytes)
+        if quotas.limits_fetch:
+            limit_bytes = min(limit_bytes, quotas.fetch_room_bytes(self._client_id))
         return limit_bytes
 
     def _partition(self, followed: FollowedPartition) -> tuple[Partition | None, ErrorCode]:
         """The partition asked for, or why there is none."""
-        broker, topic = self._broker, followed.topic
-        name = broker.cluster.topic_name_of(topic) if isinstance(topic, UUID) else topic
+        house, topic = self._house, followed.topic
+        name = house.cluster.topic_name_of(topic) if isinstance(topic, UUID) else topic
         if name is None:
             return None, ErrorCode.UNKNOWN_TOPIC_ID
-        partition = broker.logs.partition(name, followed.index)
+        partition = house.logs.partition(name, followed.index)
         if partition is None:
-            return None, why_not_here(broker, name, followed.index)
+            return None, why_not_here(house, name, followed.index)
         return partition, ErrorCode.NONE
 
     def _find(self, found: Found, partition: Partition, limit_bytes: int) -> ErrorCode:
@@ -197,12 +210,12 @@ class Fetching:
 
     def may_wait(self) -> bool:
         """Whether the waiting room has room for it."""
-        return self._broker.waiting_room.has_room(len(self.found))
+        return self._house.waiting_room.has_room(len(self.found))
 
     async def wait(self) -> None:
         """Returns when there is enough, or when the time is up. `look` has been walked to its end."""
-        broker, room, turns = self._broker, self._broker.waiting_room, self._broker.turns
-        with room.watch((self._deadline_ms - broker.monotonic_ms()) / 1000) as watch:
+        room, turns = self._house.waiting_room, self._runtime.turns
+        with room.watch((self._deadline_ms - self._runtime.monotonic_ms()) / 1000) as watch:
             await turns.walk(self._park(watch))
             if self._looked_at != room.wake_count:  # it happened before it was parked
                 await turns.walk(self.look())
@@ -224,7 +237,7 @@ class Fetching:
     def _park(self, watch: Watch) -> Generator[None, None, None]:
         for found in self.found:
             if found.partition is not None:
-                self._broker.waiting_room.park(watch, found.partition)
+                self._house.waiting_room.park(watch, found.partition)
             yield
 
     def _look_again(self, found: Found) -> None:

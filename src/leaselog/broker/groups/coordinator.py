@@ -9,10 +9,13 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
+from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.coordinators.partitions import CoordinatorPartitions, coordinator_partition
 from leaselog.broker.groups.owner import GroupCounts, GroupOwner
 from leaselog.broker.groups.surroundings import ClusterSurroundings
+from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC
 from leaselog.coordination.group_commands import (
     Answer,
@@ -29,7 +32,6 @@ from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refuse
 from leaselog.wire.primitives import LONGEST_TEXT_BYTES
 
 if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
     from leaselog.broker.config import BrokerConfig
 
 __all__ = ["GroupCoordinator"]
@@ -40,13 +42,13 @@ NOT_HERE = Refused(ErrorCode.NOT_COORDINATOR)
 
 
 class GroupCoordinator:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._limits = group_limits(broker.config)
+    def __init__(self, runtime: Runtime, cluster: Cluster, logs: LogStore) -> None:
+        self._runtime = runtime
+        self._limits = group_limits(runtime.config)
         self.counts = GroupCounts()
-        self._around = ClusterSurroundings(broker)
+        self._around = ClusterSurroundings(runtime, cluster)
         self._started_ms = 0.0
-        self._owners = CoordinatorPartitions(broker, CONSUMER_OFFSETS_TOPIC, self._new_owner)
+        self._owners = CoordinatorPartitions(cluster, logs, CONSUMER_OFFSETS_TOPIC, self._new_owner)
 
     async def start(self) -> None:
         """Loads every group there is."""
@@ -109,7 +111,7 @@ class GroupCoordinator:
 
     def fresh_member_id(self, prefix: str) -> MemberId:
         """An id nobody has: what the member calls itself, cut where that is as long as a text may be, and chance."""
-        chance = f"-{self._broker.machine.new_uuid()}"
+        chance = f"-{self._runtime.machine.new_uuid()}"
         room = LONGEST_TEXT_BYTES - len(chance)
         if len(prefix) * 4 > room:
             prefix = prefix.encode()[:room].decode(errors="ignore")
@@ -145,9 +147,9 @@ class GroupCoordinator:
     def _now_ms(self) -> int:
         """The wall clock as it was when first asked, moved on by one that never jumps: a member must not expire
         because somebody set the clock."""
-        elapsed_ms = self._broker.monotonic_ms()
+        elapsed_ms = self._runtime.monotonic_ms()
         if not self._started_ms:
-            self._started_ms = self._broker.now_ms() - elapsed_ms
+            self._started_ms = self._runtime.now_ms() - elapsed_ms
         return int(self._started_ms + elapsed_ms)
 
 

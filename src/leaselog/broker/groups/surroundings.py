@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from leaselog.broker.cluster.cluster import Cluster
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
 from leaselog.model import GroupId
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["ClusterSurroundings"]
 
 
 class ClusterSurroundings:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, runtime: Runtime, cluster: Cluster) -> None:
+        self._runtime = runtime
+        self._cluster = cluster
 
     def topics_version(self) -> int:
-        return self._broker.cluster.features_epoch
+        return self._cluster.features_epoch
 
     def topic(self, name: str) -> TopicShape | None:
-        topic = self._broker.cluster.topic(name)
+        topic = self._cluster.topic(name)
         return None if topic is None else TopicShape(topic.topic_id, topic.partition_count)
 
     def share_settings(self, group_id: GroupId) -> ShareSettings:
         """Read anew each time: a setting takes effect with the next heartbeat."""
-        group, broker = self._broker.cluster.configuration.group(group_id), self._broker.config
+        group, broker = self._cluster.configuration.group(group_id), self._runtime.config
         return ShareSettings(
             session_timeout_ms=group.share_session_timeout_ms,
             heartbeat_interval_ms=group.share_heartbeat_interval_ms,

@@ -16,20 +16,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.config.pauses import BREAKER, pause
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, TopicPartition
 from leaselog.share import Breaker, BreakerRule, FinishedCounts
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["ShareDelivery"]
 
@@ -44,8 +42,11 @@ log = StructuredLog("share")
 
 
 class ShareDelivery:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, runtime: Runtime, cluster: Cluster, *, wake: Callable[[GroupId], None]) -> None:
+        """``wake`` has those look again who wait for records of the group."""
+        self._runtime = runtime
+        self._cluster = cluster
+        self._wake = wake
         self._breakers: dict[GroupId, Breaker] = {}
         #: whose pause is not written down yet, or could not be
         self._tripped: set[GroupId] = set()
@@ -65,7 +66,7 @@ class ShareDelivery:
 
     def paused(self) -> Iterator[tuple[GroupId, GroupConfig]]:
         """The groups that are, as far as it is written down."""
-        configuration = self._broker.cluster.configuration
+        configuration = self._cluster.configuration
         for resource in configuration.resources():
             if resource.type is ResourceType.GROUP:
                 config = configuration.group(resource.name)
@@ -74,13 +75,13 @@ class ShareDelivery:
 
     def config_changed(self, group_id: GroupId, before: GroupConfig) -> None:
         """Configs of the group have other values now: whoever waits for its records looks again."""
-        now = self._broker.cluster.configuration.group(group_id)
+        now = self._cluster.configuration.group(group_id)
         if now.share_delivery_paused:
             self._tripped.discard(group_id)
         if now.share_delivery_paused is not before.share_delivery_paused:
             self._breakers.pop(group_id, None)  # what was before a pause says nothing of what comes after it
-            _tell(group_id, before, now, self._broker.now_ms())
-        self._broker.shares.wake(group_id)
+            _tell(group_id, before, now, self._runtime.now_ms())
+        self._wake(group_id)
 
     # -- what is given up -----------------------------------------------------------------------------------
 
@@ -91,7 +92,7 @@ class ShareDelivery:
         self._given_up_at[key] = self._given_up_at.pop(key, 0) + count
         if len(self._given_up_at) > MOST_GIVEN_UP:
             del self._given_up_at[next(iter(self._given_up_at))]
-        now_ms = self._broker.monotonic_ms()
+        now_ms = self._runtime.monotonic_ms()
         if now_ms < self._quiet_until_ms.get(key.group_id, now_ms):
             return
         self._quiet_until_ms[key.group_id] = now_ms + WARNING_PAUSE_MS
@@ -111,12 +112,12 @@ class ShareDelivery:
 
     def finished(self, group_id: GroupId, accepted: int, failed: int) -> None:
         """So many more records have been accepted, and have failed."""
-        config = self._broker.cluster.configuration.group(group_id)
+        config = self._cluster.configuration.group(group_id)
         rule = _rule(config)
         if rule is None or self.is_paused(group_id, config):
             self._breakers.pop(group_id, None)
             return
-        now_ms = int(self._broker.monotonic_ms())
+        now_ms = int(self._runtime.monotonic_ms())
         counts = self._breaker(group_id, rule, now_ms).finished(accepted, failed, now_ms)
         if counts is not None:
             self._trip(group_id, rule, counts)
@@ -150,11 +151,11 @@ class ShareDelivery:
 
     async def _write_pause(self, group_id: GroupId, reason: str) -> None:
         def decide() -> tuple[ConfigChanged, ...]:
-            if self._broker.cluster.configuration.group(group_id).share_delivery_paused:
+            if self._cluster.configuration.group(group_id).share_delivery_paused:
                 return ()  # an operator was quicker
             return pause(group_id, by=BREAKER, reason=reason)
 
-        refused = await self._broker.cluster.alter_configs(decide)
+        refused = await self._cluster.alter_configs(decide)
         if refused is not None:
             log.error(
                 "the pause of a share group is not written down, it ends with this process",

@@ -8,14 +8,11 @@ at one time, and a millisecond's difference would tear stretches apart that are 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.model import RecordState
 from leaselog.share import StateBatch as MachineBatch
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["DueTimes"]
 
@@ -24,8 +21,8 @@ DRIFT_MS = 50
 
 
 class DueTimes:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
         self._apart_ms: int | None = None
 
     def kept(self, batches: Iterable[MachineBatch]) -> tuple[StateBatch, ...]:
@@ -57,4 +54,4 @@ class DueTimes:
         return self._apart_ms
 
     def _measured_ms(self) -> int:
-        return self._broker.now_ms() - int(self._broker.monotonic_ms())
+        return self._runtime.now_ms() - int(self._runtime.monotonic_ms())

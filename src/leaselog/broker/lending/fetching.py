@@ -15,20 +15,17 @@ others come first the next time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from leaselog.broker.lending.fetch_errors import as_fetch_error
 from leaselog.broker.lending.local_group import Waking
 from leaselog.broker.lending.partition_owner import Helping, SharePartitionOwner
+from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.lending.seats import SessionSeats, UnfinishedError
-from leaselog.broker.net.api import Client
 from leaselog.broker.quotas.held_bytes import PETTY_BYTES
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import AcquireMode, TopicIdPartition
 from leaselog.wire.messages.share_fetch import ShareFetchRequest
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["ShareFetching"]
 
@@ -39,18 +36,19 @@ MOST_GIVING = 200
 
 
 class ShareFetching:
-    """``allowed_bytes`` is what the request wants, or less when its client's quota says so."""
+    """``allowed_bytes`` is what the request wants, or less when its client's quota says so; ``room_bytes`` tells what
+    may still be handed to the sockets of clients that do not keep up."""
 
     __slots__ = (
         "_allowed_bytes",
-        "_broker",
-        "_client",
         "_deadline_ms",
         "_group",
         "_is_behind",
         "_patience_end_ms",
         "_request",
+        "_room_bytes",
         "_session",
+        "_shares",
         "_started_ms",
         "bytes_given",
         "errors",
@@ -63,11 +61,11 @@ class ShareFetching:
 
     def __init__(
         self,
-        broker: Broker,
+        shares: SharePartitions,
         seats: SessionSeats,
         request: ShareFetchRequest,
         allowed_bytes: int,
-        client: Client,
+        room_bytes: Callable[[], int],
         *,
         wants_records: bool,
     ) -> None:
@@ -79,14 +77,14 @@ class ShareFetching:
         #: partitions that had none for other reasons than having none
         self.errors: dict[TopicIdPartition, ErrorCode] = {}
         self.waking: Waking | None = None
-        self._broker = broker
-        self._client = client
+        self._shares = shares
+        self._room_bytes = room_bytes
         self._group = seats.group
         self._session = seats.session
         self._request = request
         self._allowed_bytes = allowed_bytes
         self.wants_records = wants_records and bool(self._session.partitions)
-        self._started_ms = broker.monotonic_ms()
+        self._started_ms = shares.support.runtime.monotonic_ms()
         self._deadline_ms = self._started_ms + max(request.max_wait_ms, 0)
         #: when to answer if the member has records to acknowledge then
         self._patience_end_ms = self._started_ms + self._session.patience_ms
@@ -104,14 +102,13 @@ class ShareFetching:
 
     def try_now(self) -> bool:
         """Looks once, and takes what there is if it is enough. False: nothing was taken, and it is worth waiting."""
-        self._try_at(self._broker.monotonic_ms())
+        self._try_at(self._shares.support.runtime.monotonic_ms())
         return self.is_done
 
     def _try_at(self, now_ms: float) -> None:
-        broker = self._broker
         if not self._is_session_alive():
             return self._end(is_late=True)
-        is_late = now_ms >= self._deadline_ms or broker.is_stopping
+        is_late = now_ms >= self._deadline_ms or self._shares.support.runtime.is_stopping
         try:
             self.seats.catch_up()
             first = self.seats.first()
@@ -138,8 +135,8 @@ class ShareFetching:
         if self.seats.refused:
             self.errors.update(self.seats.refused)
         self._session.fetched(has_records=bool(self.given))
-        elapsed_s = (self._broker.monotonic_ms() - self._started_ms) / 1000
-        self._broker.share_metrics.fetched(
+        elapsed_s = (self._shares.support.runtime.monotonic_ms() - self._started_ms) / 1000
+        self._shares.support.metrics.fetched(
             self._session.key.group_id,
             len(self._session.partitions),
             len(self.given),
@@ -156,7 +153,7 @@ class ShareFetching:
             return  # it happened between the first look, in the request's turn, and this one
         owes_something = self.seats.owes_something()  # if not, it will not before this is answered
         while True:
-            now_ms = self._broker.monotonic_ms()
+            now_ms = self._shares.support.runtime.monotonic_ms()
             left_ms = self._deadline_ms - now_ms
             if owes_something and now_ms < self._patience_end_ms:
                 left_ms = min(left_ms, self._patience_end_ms - now_ms)
@@ -169,10 +166,10 @@ class ShareFetching:
 
     async def _look(self) -> bool:
         """A look that was not finished, or at what has happened since, to its end."""
-        while self._is_behind or self.seats.has_news or self._broker.is_stopping:
+        while self._is_behind or self.seats.has_news or self._shares.support.runtime.is_stopping:
             if self.try_now():
                 return True
-            await self._broker.turns.step_back()
+            await self._shares.support.runtime.turns.step_back()
         return False
 
     def _pass_on(self) -> None:
@@ -185,7 +182,7 @@ class ShareFetching:
         """A session that ended meanwhile has given back what its member held: nothing more is to be taken for it. Nor
         for a request that another one of the session has overtaken, which will be answered with an error."""
         session = self._session
-        is_there = self._broker.shares.sessions.get(session.key) is session
+        is_there = self._shares.sessions.get(session.key) is session
         return is_there and session.is_current(self._request.share_session_epoch)
 
     def _is_enough(self) -> bool:
@@ -204,8 +201,8 @@ class ShareFetching:
         return found_bytes >= min_bytes
 
     def _max_bytes(self) -> int:
-        wanted_bytes = min(self._allowed_bytes, self._broker.config.fetch_max_bytes)
-        return min(wanted_bytes, max(self._broker.room_for_answers_bytes(self._client), PETTY_BYTES))
+        wanted_bytes = min(self._allowed_bytes, self._shares.support.runtime.config.fetch_max_bytes)
+        return min(wanted_bytes, max(self._room_bytes(), PETTY_BYTES))
 
     def _take(self, owner: SharePartitionOwner) -> None:
         """Acquires from it, as it is the first, then from the others, for a session that is alive."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from leaselog.broker.lending.due_times import DueTimes
 from leaselog.broker.lending.limits import limits_of
+from leaselog.broker.lending.partitions import SharePartitions
+from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.records.partition import Partition
 from leaselog.coordination.share_state_commands import ReadState, StateRead
 from leaselog.coordination.share_state_facts import SharePartitionKey
@@ -24,9 +24,6 @@ from leaselog.share import ReadState as StoredState
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, TimestampType, read_header
 
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
-
 __all__ = ["Standing", "standing", "stored_machine", "written_ms"]
 
 
@@ -43,41 +40,44 @@ class Standing:
         return self.inspection.available + max(0, self.high_watermark - self.inspection.end)
 
 
-async def standing(broker: Broker, key: SharePartitionKey, partition: Partition) -> Standing | Refused:
+async def standing(
+    shares: SharePartitions, key: SharePartitionKey, partition: Partition
+) -> Standing | Refused:
     """OFFSET_NOT_AVAILABLE while the group has not begun with the partition."""
-    owner = broker.shares.find(key.group_id, TopicIdPartition(key.topic_id, key.partition))
+    owner = shares.find(key.group_id, TopicIdPartition(key.topic_id, key.partition))
     machine = None if owner is None or owner.is_over else owner.machine
-    found = await stored_machine(broker, key, partition) if machine is None else machine
+    found = await stored_machine(shares.support, key, partition) if machine is None else machine
     if isinstance(found, Refused):
         return found
     inspection, log = inspect(found), partition.log
     at_ms = written_ms(log, inspection.first_unfinished)
-    age_ms = None if at_ms is None else max(0, broker.now_ms() - at_ms)
+    age_ms = None if at_ms is None else max(0, shares.support.runtime.now_ms() - at_ms)
     return Standing(inspection, log.high_watermark, age_ms)
 
 
 async def stored_machine(
-    broker: Broker, key: SharePartitionKey, partition: Partition
+    support: LendingSupport, key: SharePartitionKey, partition: Partition
 ) -> SharePartition | Refused:
     """Nobody of the group is here: what is kept of it, in which nothing is leased. Reading it fences nobody."""
-    read = await broker.persister.read(ReadState(key))
+    read = await support.persister.read(ReadState(key))
     if isinstance(read, Refused):
         return read
     if read.start_offset == NO_START_OFFSET:
         return Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "the group has not begun here")
-    return _machine(broker, read, partition, limits_of(broker.cluster.configuration.group(key.group_id)))
+    limits = limits_of(support.cluster.configuration.group(key.group_id))
+    return _machine(support, read, partition, limits)
 
 
 def _machine(
-    broker: Broker, read: StateRead, partition: Partition, limits: Limits
+    support: LendingSupport, read: StateRead, partition: Partition, limits: Limits
 ) -> SharePartition | Refused:
     try:
         return SharePartition.from_state(
-            StoredState(read.start_offset, DueTimes(broker).stored(read.batches)),
+            StoredState(read.start_offset, support.due_times.stored(read.batches)),
             log_start=partition.log.start_offset,
             reset_to=read.start_offset,
             limits=limits,
-            now_ms=int(broker.monotonic_ms()),
+            now_ms=int(support.runtime.monotonic_ms()),
         )
     except (BrokenInvariant, ValueError) as bad:
         return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")

@@ -12,23 +12,45 @@ passed on is for those who waited when it happened: who came later has looked fo
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from leaselog.broker.records.waiting_room import WaitingRoom
 from leaselog.model import MemberId
 from leaselog.share import Limits, TopicIdPartition
 
-if TYPE_CHECKING:
-    from leaselog.broker.lending.partition_owner import SharePartitionOwner
-    from leaselog.broker.lending.seats import SessionSeats
-
 __all__ = ["LocalGroup", "Waiter", "Waking"]
+
+
+class Seats(Protocol):
+    """A session that fetches from owners of the group."""
+
+    #: its request that waits now
+    waiter: Waiter | None
+
+    def has(self, owner: Any) -> bool: ...
+
+    def owner_ended(self, owner: Any) -> None: ...
+
+
+class Lender(Hashable, Protocol):
+    """An owner, as its group knows it."""
+
+    at: TopicIdPartition
+    #: the sessions that fetch from it, and when something last happened there, as the group counts: it keeps both
+    seated: tuple[Any, ...]
+    news_at: int
+
+    def can_give(self) -> bool: ...
+
+
+OwnerT = TypeVar("OwnerT", bound=Lender)
+SeatsT = TypeVar("SeatsT", bound=Seats)
 
 
 class Waking(NamedTuple):
     """Why one request alone was woken."""
 
-    owner: SharePartitionOwner
+    owner: Lender
     #: it is for those who had begun to wait by then, and goes no further
     last_number: int
 
@@ -40,10 +62,10 @@ class Waiter(Hashable, Protocol):
     waking: Waking | None
 
     @property
-    def seats(self) -> SessionSeats: ...
+    def seats(self) -> Seats: ...
 
 
-class LocalGroup:
+class LocalGroup(Generic[OwnerT, SeatsT]):
     __slots__ = (
         "_all_changed_at",
         "_last_number",
@@ -57,14 +79,14 @@ class LocalGroup:
     )
 
     def __init__(self, room: WaitingRoom) -> None:
-        self.owners: dict[TopicIdPartition, SharePartitionOwner] = {}
+        self.owners: dict[TopicIdPartition, OwnerT] = {}
         #: by member, of sessions that are there
-        self.seats: dict[MemberId, SessionSeats] = {}
+        self.seats: dict[MemberId, SeatsT] = {}
         #: how often something has happened
         self.news_count = 0
         self._room = room
         #: where, the latest last; each owner once
-        self._news: dict[SharePartitionOwner, None] = {}
+        self._news: dict[OwnerT, None] = {}
         #: when something happened to all of them
         self._all_changed_at = 0
         #: requests that nobody has woken, with the numbers they began to wait as; who came first stands first
@@ -80,13 +102,13 @@ class LocalGroup:
 
     # -- what happens ---------------------------------------------------------------------------------------
 
-    def something_to_have(self, owner: SharePartitionOwner) -> None:
+    def something_to_have(self, owner: OwnerT) -> None:
         """There may be: of those who wait for it, whoever has waited longest looks."""
         self._note(owner)
         if self._waiting:
             self.pass_on(Waking(owner, self._last_number))
 
-    def changed(self, owner: SharePartitionOwner) -> None:
+    def changed(self, owner: OwnerT) -> None:
         """The owner is not what it was: everybody who waits for it looks."""
         self._note(owner)
         for seats in owner.seated:
@@ -99,7 +121,7 @@ class LocalGroup:
         for waiter in list(self._waiting):
             self._wake(waiter)
 
-    def has_ended(self, owner: SharePartitionOwner) -> None:
+    def has_ended(self, owner: OwnerT) -> None:
         """Whoever fetches from it looks for another one; who waits, looks now."""
         for seats in owner.seated:
             seats.owner_ended(owner)
@@ -109,7 +131,7 @@ class LocalGroup:
         if self.owners.get(owner.at) is owner:
             del self.owners[owner.at]
 
-    def _note(self, owner: SharePartitionOwner) -> None:
+    def _note(self, owner: OwnerT) -> None:
         self.news_count += 1
         owner.news_at = self.news_count
         self._news.pop(owner, None)
@@ -117,7 +139,7 @@ class LocalGroup:
 
     # -- who looks again ------------------------------------------------------------------------------------
 
-    def news_since(self, count: int, among: dict[SharePartitionOwner, None]) -> Iterable[SharePartitionOwner]:
+    def news_since(self, count: int, among: dict[OwnerT, None]) -> Iterable[OwnerT]:
         """At which of these something has happened since there was so much news."""
         if count < self._all_changed_at:
             return among
@@ -125,7 +147,7 @@ class LocalGroup:
             return self._latest(count, among)
         return [owner for owner in among if owner.news_at > count]
 
-    def _latest(self, count: int, among: dict[SharePartitionOwner, None]) -> Iterator[SharePartitionOwner]:
+    def _latest(self, count: int, among: dict[OwnerT, None]) -> Iterator[OwnerT]:
         for owner in reversed(self._news):
             if owner.news_at <= count:
                 return
@@ -159,7 +181,7 @@ class LocalGroup:
             found.waking = waking
             self._wake(found)
 
-    def _longest_waiting(self, owner: SharePartitionOwner, last_number: int) -> Waiter | None:
+    def _longest_waiting(self, owner: Lender, last_number: int) -> Waiter | None:
         """Looked for among the sessions of the owner or among those who wait, whichever are fewer."""
         waiting = self._waiting
         if len(owner.seated) > len(waiting):

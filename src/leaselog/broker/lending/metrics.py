@@ -1,4 +1,4 @@
-"""What the broker counts of share groups, in plain numbers; `share_metrics_text` tells them.
+"""What the broker counts of share groups, in plain numbers; `broker.telling.share_text` tells them.
 
 Machines count for themselves. What an owner has counted is kept when it ends, so that totals only rise.
 """
@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from leaselog.broker.runtime.plain_histogram import PlainHistogram
 from leaselog.model import GroupId
-from leaselog.share import Counters
-
-if TYPE_CHECKING:
-    from leaselog.broker.lending.partition_owner import SharePartitionOwner
+from leaselog.share import Counters, SharePartition
 
 __all__ = ["ShareMetrics"]
 
@@ -22,6 +19,13 @@ __all__ = ["ShareMetrics"]
 FETCH_RATIOS = (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
 ACQUIRE_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 LOAD_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+
+class CountingOwner(Protocol):
+    """An owner whose machine counts."""
+
+    @property
+    def machine(self) -> SharePartition | None: ...
 
 
 @dataclass(slots=True)
@@ -66,7 +70,7 @@ class ShareMetrics:
     def group_gone(self, group_id: GroupId) -> None:
         self.groups.pop(group_id, None)
 
-    def owner_ended(self, owner: SharePartitionOwner) -> None:
+    def owner_ended(self, owner: CountingOwner) -> None:
         if owner.machine is not None:
             _add(self.ended, owner.machine.counters)
 
@@ -76,7 +80,7 @@ class ShareMetrics:
         _add(sums, self.ended)
         return sums
 
-    def add(self, sums: Counters, owners: Iterable[SharePartitionOwner]) -> None:
+    def add(self, sums: Counters, owners: Iterable[CountingOwner]) -> None:
         for owner in owners:
             if owner.machine is not None:
                 _add(sums, owner.machine.counters)

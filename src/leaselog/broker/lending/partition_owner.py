@@ -13,13 +13,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeVar, assert_never
+from typing import Any, NamedTuple, TypeVar, assert_never
 
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.lending.feature import has_dead_letters
 from leaselog.broker.lending.limits import limits_of
+from leaselog.broker.lending.local_group import LocalGroup, Seats
 from leaselog.broker.lending.reading import ShareReader
 from leaselog.broker.lending.start import reset_offset
+from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.coordination.share_state_commands import ReadState, StateRead, WriteState, Written
@@ -55,11 +57,6 @@ from leaselog.share import (
 from leaselog.share import ReadState as StoredState
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
-    from leaselog.broker.lending.local_group import LocalGroup
-    from leaselog.broker.lending.seats import SessionSeats
 
 __all__ = ["Helping", "Report", "SharePartitionOwner"]
 
@@ -123,7 +120,6 @@ NOTHING = Helping()
 
 class SharePartitionOwner:
     __slots__ = (
-        "_broker",
         "_config",
         "_counted",
         "_ended",
@@ -135,6 +131,7 @@ class SharePartitionOwner:
         "_reports",
         "_started_ms",
         "_state_epoch",
+        "_support",
         "_timer",
         "_timer_ms",
         "at",
@@ -152,8 +149,8 @@ class SharePartitionOwner:
         group_id: GroupId,
         at: TopicIdPartition,
         partition: Partition,
-        broker: Broker,
-        group: LocalGroup,
+        support: LendingSupport,
+        group: LocalGroup[SharePartitionOwner, Any],
         *,
         ended: Callable[[SharePartitionOwner], None],
     ) -> None:
@@ -161,7 +158,7 @@ class SharePartitionOwner:
         self.at = at
         self.partition = partition
         #: the sessions that fetch from it, and when something last happened here, as the group counts: it keeps both
-        self.seated: tuple[SessionSeats, ...] = ()
+        self.seated: tuple[Seats, ...] = ()
         self.news_at = 0
         #: None until the state has been read
         self.machine: SharePartition | None = None
@@ -169,12 +166,12 @@ class SharePartitionOwner:
         self.is_over = False
         #: why it ended, for fetches that wait for it
         self.failure = ErrorCode.NONE
-        self._broker = broker
+        self._support = support
         self._group = group
         self._ended = ended
-        self._reader = ShareReader(partition.log, broker.shares.kept_reads)
+        self._reader = ShareReader(partition.log, support.kept_reads)
         self._state_epoch = 0
-        self._config: GroupConfig = broker.cluster.configuration.group(group_id)
+        self._config: GroupConfig = support.cluster.configuration.group(group_id)
         #: whether the configuration has a topic for them; the machine has them if the feature is on, too
         self._names_dead_letters = False
         self._log_start = 0
@@ -183,15 +180,15 @@ class SharePartitionOwner:
         self._timer_ms = 0
         #: of the machine's accepted and failed records, those that were told
         self._counted = (0, 0, 0)
-        self._started_ms = broker.monotonic_ms()
+        self._started_ms = support.runtime.monotonic_ms()
         self._is_left = False
 
     # -- life -----------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Reads the state; fetches that wait for this owner look again when it is there, or when it cannot be had."""
-        self._broker.waiting_room.follow(self.partition, self)
-        read = self._broker.persister.read(ReadState(self.key, self.partition.leader_epoch))
+        self._support.waiting_room.follow(self.partition, self)
+        read = self._support.persister.read(ReadState(self.key, self.partition.leader_epoch))
         if read.done():
             self._loaded(read)
         else:
@@ -209,7 +206,7 @@ class SharePartitionOwner:
             )
             self.end(_told(answer.code))
             return
-        self._broker.share_metrics.loaded((self._broker.monotonic_ms() - self._started_ms) / 1000)
+        self._support.metrics.loaded((self._support.runtime.monotonic_ms() - self._started_ms) / 1000)
         self._handle(Expire())  # dead letters of the leader before
         self._group.changed(self)
 
@@ -220,11 +217,11 @@ class SharePartitionOwner:
             if isinstance(start, Refused):
                 return start
             self.machine = SharePartition.from_state(
-                StoredState(read.start_offset, self._broker.shares.due_times.stored(read.batches)),
+                StoredState(read.start_offset, self._support.due_times.stored(read.batches)),
                 log_start=self.partition.log.start_offset,
                 reset_to=start,
                 limits=self._limits(),
-                now_ms=int(self._broker.monotonic_ms()),
+                now_ms=int(self._support.runtime.monotonic_ms()),
             )
         except (BrokenInvariant, ValueError) as bad:
             return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
@@ -237,14 +234,14 @@ class SharePartitionOwner:
         if read.start_offset != NO_START_OFFSET:
             return read.start_offset
         policy = self._config.share_auto_offset_reset
-        return reset_offset(policy, self.partition.log, now_ms=self._broker.now_ms())
+        return reset_offset(policy, self.partition.log, now_ms=self._support.runtime.now_ms())
 
     def end(self, failure: ErrorCode = ErrorCode.NONE) -> None:
         """Stops being the owner. Writes under way are still waited for by those who asked for them."""
         if self.is_over:
             return
         self.is_over, self.failure = True, failure
-        self._broker.waiting_room.unfollow(self.partition, self)
+        self._support.waiting_room.unfollow(self.partition, self)
         self._reader.let_go()
         if self._timer is not None:
             self._timer.cancel()
@@ -283,7 +280,7 @@ class SharePartitionOwner:
         return offset < self.partition.log.high_watermark and (offset < machine.end or not machine.is_full)
 
     def _is_paused(self) -> bool:
-        return self._broker.share_delivery.is_paused(self.key.group_id, self._config)
+        return self._support.delivery.is_paused(self.key.group_id, self._config)
 
     def is_owed_by(self, member: MemberId) -> bool:
         """Has the member records that it has not acknowledged?"""
@@ -372,7 +369,7 @@ class SharePartitionOwner:
 
     def _catch_up(self, machine: SharePartition) -> None:
         """Tells the machine of settings that changed and of a log that begins later: looked at, not announced."""
-        config = self._broker.cluster.configuration.group(self.key.group_id)
+        config = self._support.cluster.configuration.group(self.key.group_id)
         if config is not self._config or self._names_dead_letters is not machine.limits.has_dead_letters:
             self._config = config
             limits = self._limits()
@@ -391,7 +388,7 @@ class SharePartitionOwner:
             return NOT_LOADED
         roll = NO_ROLL if machine.limits.backoff is None else self._roll()
         try:
-            outcome = machine.handle(command, int(self._broker.monotonic_ms()), roll)
+            outcome = machine.handle(command, int(self._support.runtime.monotonic_ms()), roll)
         except BrokenInvariant as broken:
             log.error("share partition is impossible, reading it anew", key=self.key, why=broken)
             self.end(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -414,19 +411,19 @@ class SharePartitionOwner:
                 now - before for now, before in zip(finished, self._counted, strict=True)
             )
             self._counted = finished
-            self._broker.share_delivery.finished(self.key.group_id, accepted, failed)
+            self._support.delivery.finished(self.key.group_id, accepted, failed)
             if given_up:
-                self._broker.share_delivery.gave_up(self.key, self.partition.name, given_up)
+                self._support.delivery.gave_up(self.key, self.partition.name, given_up)
         return outcome.answer
 
     def _roll(self) -> float:
         """The chance in the pauses of what fails now."""
-        return self._broker.machine.random_below(_ROLLS) / (_ROLLS - 1)
+        return self._support.runtime.machine.random_below(_ROLLS) / (_ROLLS - 1)
 
     def _send(self, effect: WriteDeadLetters) -> None:
         if not self.is_over:  # or else whoever reads the state next sends them
             done = partial(self._sent, effect.token)
-            self._broker.dead_letters.send(self.key.group_id, self.partition, effect.letters, done)
+            self._support.dead_letters.send(self.key.group_id, self.partition, effect.letters, done)
 
     def _sent(self, token: WriteToken) -> None:
         if not self.is_over:
@@ -434,14 +431,14 @@ class SharePartitionOwner:
             self._end_if_left()
 
     def _persist(self, effect: Persist) -> None:
-        write = self._broker.persister.write(
+        write = self._support.persister.write(
             WriteState(
                 self.key,
                 state_epoch=self._state_epoch,
                 leader_epoch=self.partition.leader_epoch,
                 start_offset=effect.start_offset,
                 delivery_complete_count=effect.delivery_complete_count,
-                batches=self._broker.shares.due_times.kept(effect.batches),
+                batches=self._support.due_times.kept(effect.batches),
             )
         )
         # never at once: whoever asked for this has not said yet whom to tell
@@ -465,7 +462,7 @@ class SharePartitionOwner:
     def _limits(self) -> Limits:
         config = self._config
         names_topic = self._names_dead_letters = bool(config.errors_deadletterqueue_topic_name)
-        limits = limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._broker))
+        limits = limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._support.cluster))
         return self._group.shared(limits)
 
     # -- leases end -----------------------------------------------------------------------------------------

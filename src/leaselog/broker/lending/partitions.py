@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from leaselog.broker.cluster.cluster import Topic
-from leaselog.broker.lending.due_times import DueTimes
-from leaselog.broker.lending.kept_reads import KeptReads
+from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.lending.fetch_errors import as_fetch_error
 from leaselog.broker.lending.local_group import LocalGroup
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
-from leaselog.broker.lending.seats import SessionSeats
-from leaselog.broker.net.api import Client
+from leaselog.broker.lending.seats import Group, SessionSeats
+from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.records.partition import Partition
-from leaselog.model import GroupId, TopicId
+from leaselog.broker.runtime.client import Client
+from leaselog.model import ErrorCode, GroupId, TopicId
 from leaselog.share import ConnectionId, SessionKey, ShareSession, ShareSessions, TopicIdPartition
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["SharePartitions"]
 
@@ -32,20 +29,20 @@ LEFT_AT_ONCE = 200
 
 
 class SharePartitions:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self.sessions = ShareSessions(broker.config.group_share_max_share_sessions)
-        self.kept_reads = KeptReads()
-        self.due_times = DueTimes(broker)
+    def __init__(self, support: LendingSupport) -> None:
+        self.support = support
+        self.sessions = self._no_sessions()
+        #: one for all sessions
+        self._reach = self.reach
         #: one for all owners
         self._told_of_end = self._ended
         #: those that have an owner or a session here
-        self._groups: dict[GroupId, LocalGroup] = {}
+        self._groups: dict[GroupId, Group] = {}
 
-    def group(self, group_id: GroupId) -> LocalGroup:
+    def group(self, group_id: GroupId) -> Group:
         group = self._groups.get(group_id)
         if group is None:
-            group = self._groups[group_id] = LocalGroup(self._broker.waiting_room)
+            group = self._groups[group_id] = LocalGroup(self.support.waiting_room)
         return group
 
     def seats(self, session: ShareSession) -> SessionSeats:
@@ -56,7 +53,7 @@ class SharePartitions:
             return seats
         if seats is not None:  # it has begun anew, and what its member held stays leased to it
             seats.end()
-        seats = group.seats[session.key.member] = SessionSeats(self._broker, group, session)
+        seats = group.seats[session.key.member] = SessionSeats(self._reach, group, session)
         return seats
 
     # -- owners ---------------------------------------------------------------------------------------------
@@ -86,27 +83,43 @@ class SharePartitions:
             return owner
         if owner is not None:
             owner.end()
-        owner = SharePartitionOwner(group_id, at, partition, self._broker, group, ended=self._told_of_end)
+        owner = SharePartitionOwner(group_id, at, partition, self.support, group, ended=self._told_of_end)
         if not group.owners:
-            self._broker.share_metrics.group_came(group_id)
+            self.support.metrics.group_came(group_id)
         group.owners[at] = owner
         owner.load()
         return owner
 
+    def reach(self, group_id: GroupId, at: TopicIdPartition) -> SharePartitionOwner | ErrorCode:
+        """The owner, made if there is none, or why it cannot be had."""
+        owner = self.find(group_id, at)
+        topic = self.topic_of(at, owner)
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        if owner is not None:
+            owner.come_back()
+            return owner
+        partition = find_partition(self.support, topic.name, at.partition)
+        if isinstance(partition, ErrorCode):
+            return partition
+        owner = self.owner(group_id, at, partition)
+        # told to those who have waited for it; whoever comes next tries anew
+        return as_fetch_error(owner.failure) if owner.failure else owner
+
     def topic_of(self, at: TopicIdPartition, owner: SharePartitionOwner | None) -> Topic | None:
         """The topic, if it exists. Owners end with their topics, so by the name, which is quicker, where one is."""
-        cluster = self._broker.cluster
+        cluster = self.support.cluster
         if owner is None or owner.is_over:
             return cluster.topic_by_id(at.topic_id)
         return cluster.topic(owner.partition.name.topic)
 
     def _ended(self, owner: SharePartitionOwner) -> None:
-        self._broker.share_metrics.owner_ended(owner)
+        self.support.metrics.owner_ended(owner)
         group_id = owner.key.group_id
         group = self.group(group_id)
         group.has_ended(owner)
         if not group.owners:
-            self._broker.share_metrics.group_gone(group_id)
+            self.support.metrics.group_gone(group_id)
             self._forget_if_gone(group_id)
 
     def _forget_if_gone(self, group_id: GroupId) -> None:
@@ -138,11 +151,11 @@ class SharePartitions:
         Not when the broker itself hangs up to stop: that is no delivery that failed, and must not be counted as one.
         Leases are not durable, so what was held is available at the next start, as after a crash.
         """
-        if self._broker.is_stopping:
+        if self.support.runtime.is_stopping:
             return
         for closed in self.sessions.connection_closed(ConnectionId(client.connection_id)):
             if closed.session is not None:
-                self._broker.share_metrics.evicted_sessions += 1
+                self.support.metrics.evicted_sessions += 1
                 self.release(closed.session)
             if closed.is_group_empty:
                 self._leave(closed.key.group_id)
@@ -172,7 +185,7 @@ class SharePartitions:
             owner.leave()
         del owners[-LEFT_AT_ONCE:]
         if owners:
-            self._broker.turns.queue(partial(self._leave_some, group_id, owners))
+            self.support.runtime.turns.queue(partial(self._leave_some, group_id, owners))
 
     def forget(self, group_id: GroupId, places: Iterable[tuple[TopicId, int]] | None = None) -> None:
         """What is known of the group here, or of these partitions of it, is not true any more; it is read anew.
@@ -206,4 +219,7 @@ class SharePartitions:
         """Share groups were switched off, or the broker stops: nothing is left, and nobody is released."""
         for owner in list(self.owners()):
             owner.end()
-        self.sessions = ShareSessions(self._broker.config.group_share_max_share_sessions)
+        self.sessions = self._no_sessions()
+
+    def _no_sessions(self) -> ShareSessions:
+        return ShareSessions(self.support.runtime.config.group_share_max_share_sessions)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from leaselog.broker.lending.feature import has_share_groups
+from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
 from leaselog.share import (
     AcknowledgementBatch,
@@ -22,9 +23,6 @@ from leaselog.share import (
 )
 from leaselog.wire.messages import share_acknowledge, share_fetch
 from leaselog.wire.share_extensions import NO_DELAY, ExtendedAcknowledgementBatch
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["Acknowledgements", "Batches", "batches_of", "by_topic", "who"]
 
@@ -42,13 +40,13 @@ MEMBER_ID_MAX_CHARS = 36
 REASON_MAX_CHARS = 1_000
 
 
-def who(broker: Broker, group_id: str | None, member_id: str | None) -> SessionKey | Refused:
+def who(shares: SharePartitions, group_id: str | None, member_id: str | None) -> SessionKey | Refused:
     """Whose session it is, or why the request is answered no further, in the order in which Apache Kafka looks.
 
     The broker asks no coordinator whether the group has such a member; Kafka's does not.
     """
-    if not has_share_groups(broker):
-        broker.shares.clear()  # they may have been on a moment ago
+    if not has_share_groups(shares.support.cluster):
+        shares.clear()  # they may have been on a moment ago
         return Refused(ErrorCode.UNSUPPORTED_VERSION, "The version of API is not supported.")
     if group_id is None:
         return Refused(ErrorCode.INVALID_REQUEST, "Invalid group id in the request.")
@@ -106,7 +104,9 @@ class Acknowledgements:
 
     __slots__ = ("_left", "_made", "_make", "is_done", "outcomes")
 
-    def __init__(self, broker: Broker, key: SessionKey, batches: Batches, *, may_renew: bool) -> None:
+    def __init__(
+        self, shares: SharePartitions, key: SessionKey, batches: Batches, *, may_renew: bool
+    ) -> None:
         #: by partition, None when all went well; complete when ``is_done``
         self.outcomes: dict[TopicIdPartition, Refused | None] = dict.fromkeys(batches)
         self._left = len(batches)
@@ -114,7 +114,7 @@ class Acknowledgements:
         self._make: Callable[[], object] | None = None
         self._made: asyncio.Future[Any] | None = None
         for at, of_partition in batches.items():
-            self._acknowledge(broker, key, at, of_partition, may_renew=may_renew)
+            self._acknowledge(shares, key, at, of_partition, may_renew=may_renew)
 
     def then(self, make: Callable[[], A]) -> asyncio.Future[A]:
         """What ``make`` makes of the outcomes when all are known. To be asked for once, while some are not.
@@ -127,16 +127,16 @@ class Acknowledgements:
 
     def _acknowledge(
         self,
-        broker: Broker,
+        shares: SharePartitions,
         key: SessionKey,
         at: TopicIdPartition,
         batches: tuple[AcknowledgementBatch, ...],
         *,
         may_renew: bool,
     ) -> None:
-        owner = broker.shares.find(key.group_id, at)
+        owner = shares.find(key.group_id, at)
         refused = find_malformed(batches, may_renew=may_renew)
-        if broker.shares.topic_of(at, owner) is None:
+        if shares.topic_of(at, owner) is None:
             self._report(at, Refused(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID."))
         elif refused is not None:
             self._report(at, refused)

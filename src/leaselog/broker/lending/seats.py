@@ -8,24 +8,24 @@ nothing, as after a config has changed, goes in steps: nobody else waits long fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from heapq import heappop, heappush, heapreplace
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-from leaselog.broker.cluster.hosted import find_partition
 from leaselog.broker.lending.fetch_errors import as_fetch_error
-from leaselog.model import ErrorCode
+from leaselog.broker.lending.local_group import LocalGroup, Waiter
+from leaselog.broker.lending.partition_owner import SharePartitionOwner
+from leaselog.model import ErrorCode, GroupId
 from leaselog.share import ShareSession, TopicIdPartition
 
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
-    from leaselog.broker.lending.local_group import LocalGroup, Waiter
-    from leaselog.broker.lending.partition_owner import SharePartitionOwner
-
-__all__ = ["SessionSeats", "UnfinishedError"]
+__all__ = ["Group", "SessionSeats", "UnfinishedError"]
 
 #: so many owners are found, or are looked at in vain, before others have the loop: about a millisecond
 FOUND_AT_ONCE, SEEN_AT_ONCE = 32, 512
+
+
+Group: TypeAlias = "LocalGroup[SharePartitionOwner, SessionSeats]"
+Reach: TypeAlias = Callable[[GroupId, TopicIdPartition], SharePartitionOwner | ErrorCode]
 
 
 class UnfinishedError(Exception):
@@ -33,14 +33,16 @@ class UnfinishedError(Exception):
 
 
 class SessionSeats:
+    """``reach`` gives the owner of a share partition, made if there is none, or says why it cannot be had."""
+
     __slots__ = (
         "_aside",
-        "_broker",
         "_heap",
         "_in_line",
         "_last_ticket",
         "_lenders",
         "_owners",
+        "_reach",
         "_seen",
         "_to_find",
         "group",
@@ -49,11 +51,11 @@ class SessionSeats:
         "waiter",
     )
 
-    def __init__(self, broker: Broker, group: LocalGroup, session: ShareSession) -> None:
+    def __init__(self, reach: Reach, group: Group, session: ShareSession) -> None:
         self.session = session
         #: its request that waits now
         self.waiter: Waiter | None = None
-        self._broker = broker
+        self._reach = reach
         self.group = group
         self._owners: dict[SharePartitionOwner, None] = {}
         #: partitions whose owner is to be found, with why the one before has failed
@@ -150,7 +152,7 @@ class SessionSeats:
         for _ in range(FOUND_AT_ONCE):
             at, failure = next(iter(self._to_find.items()))
             del self._to_find[at]
-            found = _failure(failure) or self._find(at)
+            found = _failure(failure) or self._reach(self.session.key.group_id, at)
             if isinstance(found, ErrorCode):
                 self.refused[at] = found
             else:
@@ -159,23 +161,6 @@ class SessionSeats:
                 self._to_find = {}  # one that was large stays large
                 return
         raise UnfinishedError
-
-    def _find(self, at: TopicIdPartition) -> SharePartitionOwner | ErrorCode:
-        """The owner, made if there is none, or why it cannot be had."""
-        shares, group_id = self._broker.shares, self.session.key.group_id
-        owner = shares.find(group_id, at)
-        topic = shares.topic_of(at, owner)
-        if topic is None:
-            return ErrorCode.UNKNOWN_TOPIC_ID
-        if owner is not None:
-            owner.come_back()
-            return owner
-        partition = find_partition(self._broker, topic.name, at.partition)
-        if isinstance(partition, ErrorCode):
-            return partition
-        owner = shares.owner(group_id, at, partition)
-        # told to those who have waited for it; whoever comes next tries anew
-        return _failure(owner.failure) or owner
 
     def _sit_down(self, owner: SharePartitionOwner) -> None:
         owner.seated = (*owner.seated, self)

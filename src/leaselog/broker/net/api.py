@@ -24,14 +24,15 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from leaselog.broker.net.house import House
 from leaselog.broker.quotas.client_quotas import ANONYMOUS
+from leaselog.broker.runtime.client import Client
 from leaselog.wire.schema import Message, Versions
 
 if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
     from leaselog.broker.quotas.mutation_quotas import MutationAllowance
 
-__all__ = ["Api", "Client", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
+__all__ = ["Api", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
 
 #: what a handler gives back
 Reply: TypeAlias = "Message | Awaitable[Message | None] | None"
@@ -39,20 +40,11 @@ Handler: TypeAlias = "Callable[[Any, RequestContext], Reply]"
 H = TypeVar("H", bound="Callable[..., Any]")
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """Who is at the other end of a connection."""
-
-    connection_id: int
-    host: str
-    port: int
-
-
 @dataclass(slots=True)
 class RequestContext:
     """What a handler may know beside its request."""
 
-    broker: Broker
+    broker: House
     api: Api
     version: int
     client_id: str | None
@@ -66,6 +58,10 @@ class RequestContext:
         """So much more is in memory for the answer: others are to know before it is on its way."""
         self.held_bytes += size_bytes
         self.broker.answer_grew(self.client, size_bytes)
+
+    def room_for_answers_bytes(self) -> int:
+        """What may still be handed to sockets while clients do not keep up; 0: only what is petty."""
+        return self.broker.room_for_answers_bytes(self.client)
 
     def mutations(self, *, is_strict: bool) -> MutationAllowance:
         """What the client may change of the cluster; with ``is_strict`` what it may not is refused (KIP-599)."""

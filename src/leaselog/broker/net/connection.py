@@ -22,21 +22,21 @@ from collections import deque
 from collections.abc import Awaitable, Generator
 from copy import copy
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, Protocol, cast
 
-from leaselog.broker.net.api import Client
 from leaselog.broker.net.dispatch import Call, Place, Unanswerable, receive
-from leaselog.broker.quotas.held_bytes import PETTY_BYTES
+from leaselog.broker.net.house import House
+from leaselog.broker.quotas.client_quotas import ClientQuotas
+from leaselog.broker.quotas.held_bytes import PETTY_BYTES, HeldBytes
+from leaselog.broker.runtime.client import Client
+from leaselog.broker.runtime.metrics import Metrics
 from leaselog.broker.runtime.structured_log import StructuredLog
-from leaselog.broker.runtime.turns import Measured, Walk
+from leaselog.broker.runtime.turns import Measured, Turns, Walk
 from leaselog.wire.codec_steps import is_long
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.schema import Message
-
-if TYPE_CHECKING:
-    from leaselog.broker.net.server import Server
 
 __all__ = ["Connection"]
 
@@ -53,8 +53,33 @@ WRITE_BUFFER_HIGH_BYTES = 1 << 16
 log = StructuredLog("connection")
 
 
+class ConnectionHost(Protocol):
+    """The server that a connection belongs to: what all of its connections share, and who is told of each."""
+
+    broker: House
+    metrics: Metrics
+    turns: Turns
+    quotas: ClientQuotas
+    #: bytes come in here, of whichever connection has its turn
+    receive_buffer: memoryview
+    max_frame_bytes: int
+    requests_held: HeldBytes
+    answers_held: HeldBytes
+
+    def now(self) -> float:
+        """Seconds, by the loop's clock."""
+
+    def admit(self, connection: Connection) -> int: ...
+
+    def dismiss(self, connection: Connection) -> None: ...
+
+    def leave_behind(self, lost: Connection) -> None: ...
+
+    def untold_refusals(self, host: str) -> int | None: ...
+
+
 class Connection(asyncio.BufferedProtocol):
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ConnectionHost) -> None:
         self._server = server
         self._broker = server.broker
         self._metrics = server.metrics
@@ -337,7 +362,7 @@ class Connection(asyncio.BufferedProtocol):
             response = self._charge(call, response, worked_s)
         if call.context.throttle_ms:
             self.pause(call.context.throttle_ms)
-        self._metrics.request_answered(call, self._turns.clock() - call.started_s)
+        self._metrics.request_answered(call.api.name, self._turns.clock() - call.started_s)
         if response is None:
             self._finish(call, [])
         elif is_long(response):

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Generator
 from struct import Struct
-from typing import TYPE_CHECKING
 
-from leaselog.broker.handlers.net.api_versions import unsupported_version
-from leaselog.broker.net.api import Api, Client, Reply, RequestContext, api_of
+from leaselog.broker.net.api import Api, Reply, RequestContext, api_of
+from leaselog.broker.net.house import House
+from leaselog.broker.net.versions import unsupported_version
+from leaselog.broker.runtime.client import Client
 from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
 from leaselog.wire.codec_steps import LONG_BYTES, decode_steps, encode_steps
 from leaselog.wire.errors import DecodeError
@@ -24,9 +25,6 @@ from leaselog.wire.frames import (
 )
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.schema import Message
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["Call", "Place", "Unanswerable", "encode_answer", "receive"]
 
@@ -98,7 +96,7 @@ class Call(Place):
         return _sized((yield from encode_steps(response, self.context.version, head)))
 
 
-def receive(frame: bytearray, broker: Broker, client: Client, started_s: float) -> Call | list[Buffer]:
+def receive(frame: bytearray, broker: House, client: Client, started_s: float) -> Call | list[Buffer]:
     """The call that ``frame`` asks for; or, to a version of ApiVersions from the future, the answer itself."""
     try:
         key, version, correlation_id, client_id, position = read_request_header(frame)

@@ -10,12 +10,12 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from leaselog.broker.net.connection import Connection
+from leaselog.broker.net.house import House
 from leaselog.broker.quotas.connection_bounds import ConnectionBounds
 from leaselog.broker.quotas.held_bytes import HeldBytes
 from leaselog.broker.runtime.structured_log import StructuredLog
 
 if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
     from leaselog.broker.config import BrokerConfig
 
 __all__ = ["Server"]
@@ -38,7 +38,7 @@ log = StructuredLog("server")
 
 
 class Server:
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: House) -> None:
         self.broker = broker
         self.metrics = broker.metrics
         self.turns = broker.turns
@@ -98,7 +98,7 @@ class Server:
             connection.pause(verdict.pause_ms)
         if verdict.refusal:
             self._refuse(connection, host, verdict.refusal, after_ms=verdict.pause_ms)
-        elif not self.broker.machine.has_room_for(sock):
+        elif not self.broker.runtime.machine.has_room_for(sock):
             self._refuse(connection, host, "few descriptors are left, closing the newest connection")
         elif self._is_draining:
             connection.transport.abort()

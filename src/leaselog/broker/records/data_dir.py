@@ -1,6 +1,6 @@
-"""The data directory as a whole: its lock, its clean-shutdown marker and its checkpoints.
+"""The data directory as a whole: its clean-shutdown marker and its checkpoints.
 
-.lock                                    held while a broker uses the directory
+.lock                                    held while a broker uses the directory (`broker.runtime.directory_lock`)
 .kafka_cleanshutdown                     there while no broker runs and the last one stopped in good order
 recovery-point-offset-checkpoint-by-id   per partition, up to where everything is on disk
 log-start-offset-checkpoint-by-id        per partition, the first offset that DeleteRecords or retention left
@@ -12,8 +12,6 @@ Kafka's own files, without `-by-id`, go by names; those that earlier versions le
 
 from __future__ import annotations
 
-import fcntl
-import os
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 from uuid import UUID, uuid4
@@ -22,7 +20,7 @@ from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.log import File, Files, format_offsets_by_id, parse_offsets, parse_offsets_by_id, read_whole
 from leaselog.model import TopicIdPartition, TopicPartition
 
-__all__ = ["META_PROPERTIES", "DataDirectory", "DataDirectoryLock", "LockedByAnother"]
+__all__ = ["META_PROPERTIES", "DataDirectory"]
 
 RECOVERY_POINTS = "recovery-point-offset-checkpoint-by-id"
 START_OFFSETS = "log-start-offset-checkpoint-by-id"
@@ -33,33 +31,10 @@ BY_NAME = ("recovery-point-offset-checkpoint", STARTS_BY_NAME, "cleaner-offset-c
 #: whose directory it is
 META_PROPERTIES = "meta.properties"
 CLEAN_SHUTDOWN = ".kafka_cleanshutdown"
-LOCK = ".lock"
 
 K = TypeVar("K")
 
 log = StructuredLog("data-dir")
-
-
-class LockedByAnother(Exception):
-    """Another process uses the data directory."""
-
-
-class DataDirectoryLock:
-    """Held for the life of the process. The kernel lets go of it even after a kill -9."""
-
-    def __init__(self, directory: str) -> None:
-        path = os.path.join(directory, LOCK)
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._fd)
-            raise LockedByAnother(
-                f"data directory {directory} is in use by another broker (it holds the lock on {path})"
-            ) from None
-
-    def release(self) -> None:
-        os.close(self._fd)
 
 
 class DataDirectory:

@@ -14,7 +14,7 @@ from secrets import randbelow
 from typing import Any, Protocol
 from uuid import UUID, uuid4
 
-from leaselog.broker.records.data_dir import DataDirectoryLock
+from leaselog.broker.runtime.directory_lock import DataDirectoryLock
 from leaselog.broker.runtime.sync_threads import Outcomes, SyncThreads
 from leaselog.log import Files, MemoryFiles, OsFiles, SyncJob
 

@@ -10,14 +10,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from leaselog.broker.net.api import Api
 from leaselog.broker.runtime.plain_histogram import PlainHistogram
 from leaselog.wire.schema import Message
-
-if TYPE_CHECKING:
-    from leaselog.broker.net.dispatch import Call
 
 __all__ = ["Metrics"]
 
@@ -45,6 +41,15 @@ REQUEST_SECONDS = (
 _PLACES: dict[type[Message], tuple[tuple[str, bool, bool], ...]] = {}
 
 
+class CountedApi(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def counts_errors(self) -> bool:
+        """Its handler does that itself."""
+
+
 class Metrics:
     def __init__(self) -> None:
         #: by API
@@ -65,25 +70,25 @@ class Metrics:
     def request_started(self, api: str) -> None:
         self.requests[api] += 1
 
-    def request_answered(self, call: Call, seconds: float) -> None:
-        durations = self.durations.get(call.api.name)
+    def request_answered(self, api: str, seconds: float) -> None:
+        durations = self.durations.get(api)
         if durations is None:
-            durations = self.durations[call.api.name] = PlainHistogram(REQUEST_SECONDS)
+            durations = self.durations[api] = PlainHistogram(REQUEST_SECONDS)
         durations.observe(seconds)
 
-    def count_errors(self, api: Api, response: Message) -> None:
+    def count_errors(self, api: CountedApi, response: Message) -> None:
         """Counts the error codes an answer holds, at every depth. Fetch and Produce count their own."""
         if not api.counts_errors:
             for code in _error_codes(response):
                 self.error(api, code)
 
-    def count_errors_in_steps(self, api: Api, response: Message) -> Iterator[None]:
+    def count_errors_in_steps(self, api: CountedApi, response: Message) -> Iterator[None]:
         if not api.counts_errors:
             for code in _error_codes(response):
                 self.error(api, code)
                 yield
 
-    def error(self, api: Api, code: int) -> None:
+    def error(self, api: CountedApi, code: int) -> None:
         if code:
             self.errors[api.name, code] += 1
 

@@ -15,9 +15,11 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from leaselog.broker.groups.coordinator import GroupCoordinator
 from leaselog.broker.lending.inspection import stored_machine
+from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.coordination.group_commands import Answer, DeleteGroup, Done
 from leaselog.coordination.share_group_commands import (
@@ -51,9 +53,6 @@ from leaselog.coordination.share_state_facts import NO_COUNT, SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
 from leaselog.share import SessionKey, ShareSession, TopicIdPartition
 
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
-
 __all__ = ["PartitionOffset", "ShareGroups"]
 
 #: how long a heartbeat waits for state to begin; past it the member is told what there is, and comes back
@@ -81,8 +80,10 @@ class PartitionOffset:
 
 
 class ShareGroups:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
+    def __init__(self, groups: GroupCoordinator, shares: SharePartitions) -> None:
+        self._groups = groups
+        self._shares = shares
+        self._support = shares.support
         #: state that is beginning, by group; who needs it waits
         self._beginning: dict[GroupId, set[asyncio.Task[None]]] = {}
         #: groups that an administrator is at, until when
@@ -97,11 +98,11 @@ class ShareGroups:
 
     async def heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
         """The group's answer. The token of ``ask`` does not matter."""
-        if ask.member_epoch == JOIN_EPOCH and any(map(self._broker.cluster.topic, ask.topics or ())):
-            self._broker.persister.prepare()  # beside the write of the member, not behind it
+        if ask.member_epoch == JOIN_EPOCH and any(map(self._support.cluster.topic, ask.topics or ())):
+            self._support.persister.prepare()  # beside the write of the member, not behind it
         if ask.member_epoch == JOIN_EPOCH and not await self._is_open(ask.group_id):
             return Refused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "The group's state is being changed.")
-        session = self._broker.shares.sessions.get(SessionKey(ask.group_id, ask.member_id))
+        session = self._shares.sessions.get(SessionKey(ask.group_id, ask.member_id))
         if session is None:
             return await self._beat_with_states(ask)
         return await self._beat_in_session(ask, session)
@@ -109,7 +110,7 @@ class ShareGroups:
     def session_begun(self, session: ShareSession) -> None:
         """Its first fetch may ask for what the member has lost with a heartbeat whose answer is on its way. Of that it
         is lent nothing; of all else whatever it asks for, as by Apache Kafka."""
-        session.withheld = self._broker.groups.taken_from(*session.key)
+        session.withheld = self._groups.taken_from(*session.key)
 
     async def _beat_in_session(self, ask: ShareHeartbeat, session: ShareSession) -> ShareBeat | Refused:
         """Of a member that may hold records. Clients drop what they acknowledge of a partition that they have lost, so
@@ -131,7 +132,7 @@ class ShareGroups:
 
     def _not_held(self, session: ShareSession, places: Places) -> Places:
         """Those of which the session's member holds no records."""
-        shares = self._broker.shares
+        shares = self._shares
         return _by_topic(
             (topic, i)
             for topic, partitions in places.items()
@@ -154,11 +155,11 @@ class ShareGroups:
         return await self._heartbeat(_continued(ask, beat))
 
     async def _heartbeat(self, ask: ShareHeartbeat) -> ShareBeat | Refused:
-        groups = self._broker.groups
+        groups = self._groups
         return await groups.ask(ask.group_id, lambda token: ask._replace(token=token), ShareBeat)
 
     async def describe(self, group_id: GroupId) -> DescribedShareGroup | Refused:
-        groups = self._broker.groups
+        groups = self._groups
         return await groups.ask(
             group_id, lambda token: DescribeShareGroup(token, group_id), DescribedShareGroup
         )
@@ -189,7 +190,7 @@ class ShareGroups:
                 "share state could not begin",
                 group=group_id,
                 partitions=len(refused),
-                topic=self._broker.cluster.topic_name_of(topic),
+                topic=self._support.cluster.topic_name_of(topic),
                 partition=partition,
                 why=why,
             )
@@ -200,10 +201,10 @@ class ShareGroups:
         """Has the state begin at these offsets, and tells the group: what came of it, and the group's answer."""
         outcomes: dict[_Place, Written | Refused] = {}
         for some in _in_pieces(offsets):
-            self._broker.shares.forget(group_id, some)
+            self._shares.forget(group_id, some)
             answers = await asyncio.gather(
                 *(
-                    self._broker.persister.initialize(
+                    self._support.persister.initialize(
                         InitializeState(SharePartitionKey(group_id, *place), state_epoch, offsets[place])
                     )
                     for place in some
@@ -212,9 +213,7 @@ class ShareGroups:
             outcomes.update(zip(some, answers, strict=True))
         done = _by_topic(place for place, outcome in outcomes.items() if not isinstance(outcome, Refused))
         failed = _by_topic(place for place, outcome in outcomes.items() if isinstance(outcome, Refused))
-        settled = self._broker.groups.tell(
-            group_id, lambda token: SettleShareStates(token, group_id, done, failed)
-        )
+        settled = self._groups.tell(group_id, lambda token: SettleShareStates(token, group_id, done, failed))
         return outcomes, settled
 
     # -- administration -------------------------------------------------------------------------------------
@@ -241,7 +240,7 @@ class ShareGroups:
 
     async def topics_with_state(self, group_id: GroupId) -> Sequence[StatesOfTopic] | Refused:
         """Empty for a group that is not there, or is none that shares."""
-        found = await self._broker.groups.ask(
+        found = await self._groups.ask(
             group_id, lambda token: ListShareStates(token, group_id), KnownShareStates
         )
         return found if isinstance(found, Refused) else found.topics
@@ -252,7 +251,7 @@ class ShareGroups:
         for some in _in_pieces(sorted(topic.partitions)):
             summaries = await asyncio.gather(
                 *(
-                    self._broker.persister.read_summary(
+                    self._support.persister.read_summary(
                         SummarizeState(SharePartitionKey(group_id, topic.topic_id, i), NO_EPOCH)
                     )
                     for i in some
@@ -270,14 +269,14 @@ class ShareGroups:
             return PartitionOffset()
         if summary.start_offset < 0 or summary.delivery_complete_count == NO_COUNT:
             return PartitionOffset(summary.start_offset, summary.leader_epoch)
-        partition = self._broker.logs.partition(*place)
+        partition = self._support.logs.partition(*place)
         if partition is None:
             return PartitionOffset(refused=Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
         lag = partition.log.high_watermark - summary.start_offset - summary.delivery_complete_count
         if partition.log.start_offset > summary.start_offset:
             # What retention takes is written into the state with the next delivery, which may never come. Kafka
             # counts it until then.
-            machine = await stored_machine(self._broker, key, partition)
+            machine = await stored_machine(self._support, key, partition)
             end = partition.log.high_watermark
             lag = end - partition.log.start_offset if isinstance(machine, Refused) else machine.lag(end)
         return PartitionOffset(summary.start_offset, summary.leader_epoch, lag)
@@ -292,7 +291,7 @@ class ShareGroups:
     async def _alter_offsets(
         self, group_id: GroupId, offsets: Mapping[TopicPartition, int]
     ) -> dict[TopicPartition, Refused | None] | Refused:
-        plan = await self._broker.groups.ask(
+        plan = await self._groups.ask(
             group_id, lambda token: AlterShareOffsets(token, group_id, offsets), ShareOffsetsToSet
         )
         if isinstance(plan, Refused):
@@ -312,7 +311,7 @@ class ShareGroups:
         return answers
 
     def _place(self, place: TopicPartition) -> _Place | None:
-        topic = self._broker.cluster.topic(place.topic)
+        topic = self._support.cluster.topic(place.topic)
         return None if topic is None else (topic.topic_id, place.partition)
 
     async def delete_offsets(
@@ -325,7 +324,7 @@ class ShareGroups:
     async def _delete_offsets(
         self, group_id: GroupId, topics: Sequence[str]
     ) -> dict[str, StatesOfTopic | Refused] | Refused:
-        plan = await self._broker.groups.ask(
+        plan = await self._groups.ask(
             group_id,
             lambda token: DeleteShareOffsets(token, group_id, tuple(topics)),
             ShareStatesToDelete,
@@ -345,7 +344,7 @@ class ShareGroups:
 
     async def _delete_group(self, group_id: GroupId) -> Refused | None:
         for _ in range(DELETE_ATTEMPTS):
-            answer = await self._broker.groups.ask_any(group_id, lambda token: DeleteGroup(token, group_id))
+            answer = await self._groups.ask_any(group_id, lambda token: DeleteGroup(token, group_id))
             if isinstance(answer, Refused):
                 return answer
             if not isinstance(answer, ShareStatesToDelete):
@@ -361,16 +360,16 @@ class ShareGroups:
         for topic in topics:
             gone.add(topic.topic_id)
             for some in _in_pieces(sorted(topic.partitions)):
-                self._broker.shares.forget(group_id, [(topic.topic_id, i) for i in some])
+                self._shares.forget(group_id, [(topic.topic_id, i) for i in some])
                 keys = [SharePartitionKey(group_id, topic.topic_id, i) for i in some]
                 answers = await asyncio.gather(
-                    *(self._broker.persister.delete(DeleteState(key)) for key in keys)
+                    *(self._support.persister.delete(DeleteState(key)) for key in keys)
                 )
                 for refused in answers:
                     if isinstance(refused, Refused):
                         failed[topic.topic_id] = refused
         gone -= failed.keys()
-        await self._broker.groups.ask(
+        await self._groups.ask(
             group_id, lambda token: ForgetShareStates(token, group_id, frozenset(gone)), Done
         )
         return failed

@@ -14,15 +14,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from leaselog.broker.cluster.cluster import is_internal
+from leaselog.broker.cluster.cluster import Cluster, is_internal
 from leaselog.broker.coordinators.log import batches_of, read_back, records_of
+from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.share_state.control_records import Place, decode_control_fact, encode_control_fact
 from leaselog.broker.share_state.ledger import Entry, LoadStep
-from leaselog.broker.share_state.owner import ShareStateOwner
+from leaselog.broker.share_state.owner import ShareStateCounts, ShareStateOwner
 from leaselog.broker.share_state.persister import AskingPersister
 from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer, ShareSummary
 from leaselog.coordination.share_state_facts import ShareDropped, ShareFact, SharePartitionKey
@@ -30,9 +31,6 @@ from leaselog.coordination.share_state_shard import ShareStateLimits
 from leaselog.model import ErrorCode, Refused, TopicPartition
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.records import Record, build_batch
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["ColocatedPersister", "ControlRecordLedger"]
 
@@ -96,8 +94,18 @@ class ControlRecordLedger:
 class ColocatedPersister(AskingPersister):
     """One owner for each partition that was ever asked about."""
 
-    def __init__(self, broker: Broker, limits: ShareStateLimits) -> None:
-        self._broker = broker
+    def __init__(
+        self,
+        runtime: Runtime,
+        cluster: Cluster,
+        logs: LogStore,
+        counts: ShareStateCounts,
+        limits: ShareStateLimits,
+    ) -> None:
+        self._runtime = runtime
+        self._cluster = cluster
+        self._logs = logs
+        self._counts = counts
         self._limits = replace(limits, tells_passed=True)
         self._owners: dict[TopicPartition, tuple[ShareStateOwner, ControlRecordLedger]] = {}
 
@@ -136,7 +144,7 @@ class ColocatedPersister(AskingPersister):
         return [key for owner, _ in self._owners.values() for key in owner.kept_keys()]
 
     def kept(self, key: SharePartitionKey) -> ShareSummary | None:
-        topic = self._broker.cluster.topic_name_of(key.topic_id)
+        topic = self._cluster.topic_name_of(key.topic_id)
         known = None if topic is None else self._owners.get(TopicPartition(topic, key.partition))
         return None if known is None else known[0].summary(key)
 
@@ -160,8 +168,8 @@ class ColocatedPersister(AskingPersister):
         return await owner.ask(command)
 
     def _owner(self, key: SharePartitionKey) -> ShareStateOwner | None:
-        topic = self._broker.cluster.topic_name_of(key.topic_id)
-        partition = None if topic is None else self._broker.logs.partition(topic, key.partition)
+        topic = self._cluster.topic_name_of(key.topic_id)
+        partition = None if topic is None else self._logs.partition(topic, key.partition)
         return None if partition is None or partition.is_gone else self._owner_of(partition)[0]
 
     def _owner_of(self, partition: Partition) -> tuple[ShareStateOwner, ControlRecordLedger]:
@@ -173,9 +181,9 @@ class ColocatedPersister(AskingPersister):
                 partition,
                 ledger,
                 self._limits,
-                now_ms=self._broker.now_ms,
-                counts=self._broker.share_coordinator.counts,
-                write_timeout_s=self._broker.config.share_coordinator_write_timeout_ms / 1000,
+                now_ms=self._runtime.now_ms,
+                counts=self._counts,
+                write_timeout_s=self._runtime.config.share_coordinator_write_timeout_ms / 1000,
             )
             owner.load()
             known = self._owners[partition.name] = (owner, ledger)

@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.coordinators.partitions import CoordinatorPartitions, coordinator_partition
+from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.share_state.ledger import StateTopicLedger
 from leaselog.broker.share_state.lost_tails import cut_to_logs
@@ -30,7 +33,6 @@ from leaselog.log import Durability
 from leaselog.model import ErrorCode, Refused
 
 if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
     from leaselog.broker.config import BrokerConfig
 
 __all__ = ["ShareCoordinator", "share_state_limits"]
@@ -47,11 +49,13 @@ def _place(key: SharePartitionKey, count: int) -> int:
 
 
 class ShareCoordinator:
-    def __init__(self, broker: Broker) -> None:
-        self._broker = broker
-        self._owners = CoordinatorPartitions(broker, SHARE_STATE_TOPIC, self._new_owner)
-        self._limits = share_state_limits(broker.config)
-        self._write_timeout_s = broker.config.share_coordinator_write_timeout_ms / 1000
+    def __init__(self, runtime: Runtime, cluster: Cluster, logs: LogStore) -> None:
+        self._runtime = runtime
+        self._cluster = cluster
+        self._logs = logs
+        self._owners = CoordinatorPartitions(cluster, logs, SHARE_STATE_TOPIC, self._new_owner)
+        self._limits = share_state_limits(runtime.config)
+        self._write_timeout_s = runtime.config.share_coordinator_write_timeout_ms / 1000
         self.counts = ShareStateCounts()
         #: the topic, while it is being made
         self._making: asyncio.Future[Topic | Refused] | None = None
@@ -61,8 +65,8 @@ class ShareCoordinator:
         that it took."""
         await self._owners.start()
         self._drop_lost_topics()
-        if not self._broker.logs.is_clean:
-            self.counts.cut += await cut_to_logs(self._owners.every(), self._broker.logs.partitions())
+        if not self._logs.is_clean:
+            self.counts.cut += await cut_to_logs(self._owners.every(), self._logs.partitions())
 
     def stop(self) -> None:
         """Writes what is decided; who waits is refused, so that connections can end."""
@@ -103,7 +107,7 @@ class ShareCoordinator:
     def _make(self) -> asyncio.Future[Topic | Refused]:
         """The making under way, until its partitions are open: the cluster knows of the topic before that."""
         if self._making is None:
-            self._making = asyncio.ensure_future(self._broker.cluster.ensure_topic(SHARE_STATE_TOPIC))
+            self._making = asyncio.ensure_future(self._cluster.ensure_topic(SHARE_STATE_TOPIC))
             self._making.add_done_callback(self._made)
         return self._making
 
@@ -182,7 +186,7 @@ class ShareCoordinator:
         if not has_moved:
             return
         try:
-            self._broker.logs.checkpoint_starts()
+            self._logs.checkpoint_starts()
         except OSError as error:
             # It is written down again with the next checkpoint. Until then a crash means to read more.
             log.error("where the logs start cannot be written down", failure=error)
@@ -190,13 +194,13 @@ class ShareCoordinator:
     # -- owners ---------------------------------------------------------------------------------------------
 
     def _exists(self, key: SharePartitionKey) -> bool:
-        topic = self._broker.cluster.topic_by_id(key.topic_id)
+        topic = self._cluster.topic_by_id(key.topic_id)
         return topic is not None and 0 <= key.partition < topic.partition_count
 
     def _drop_lost_topics(self) -> None:
         for owner in self._owners.every():
             for topic_id in owner.topic_ids():
-                if self._broker.cluster.topic_by_id(topic_id) is None:
+                if self._cluster.topic_by_id(topic_id) is None:
                     owner.ask(DropTopicState(topic_id))
 
     def _owner_of(self, key: SharePartitionKey) -> ShareStateOwner | None:
@@ -208,7 +212,7 @@ class ShareCoordinator:
             partition,
             StateTopicLedger(partition),
             self._limits,
-            now_ms=self._broker.now_ms,
+            now_ms=self._runtime.now_ms,
             counts=self.counts,
             write_timeout_s=self._write_timeout_s,
         )

@@ -7,18 +7,16 @@ waits and nobody is fenced, so it can be asked at any time.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from leaselog.broker.lending.inspection import written_ms
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
 from leaselog.broker.lending.start import EARLIEST, LATEST
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.telling.steps import batched
+from leaselog.broker.telling.told import Told
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.share import NO_START_OFFSET, TopicIdPartition
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["Backlog", "Unattended", "backlog", "unattended"]
 
@@ -45,7 +43,7 @@ class Unattended(NamedTuple):
     partition: Partition
 
 
-def unattended(broker: Broker) -> Iterator[list[Unattended]]:
+def unattended(broker: Told) -> Iterator[list[Unattended]]:
     """All there are, in portions; there may be a pause between two of them."""
     for keys in batched(broker.persister.kept_keys()):
         found = []
@@ -59,7 +57,7 @@ def unattended(broker: Broker) -> Iterator[list[Unattended]]:
         yield found
 
 
-def backlog(broker: Broker, of: SharePartitionOwner | Unattended) -> Backlog | None:
+def backlog(broker: Told, of: SharePartitionOwner | Unattended) -> Backlog | None:
     """None while the state is being read, and where a group is to begin at a time that would have to be looked for."""
     partition = of.partition
     end = partition.log.high_watermark

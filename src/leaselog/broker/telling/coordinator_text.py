@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from leaselog.broker.telling.steps import SteppingCollector
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
+from leaselog.broker.telling.told import Told
 
 __all__ = ["CoordinatorCollector"]
 
@@ -22,7 +19,7 @@ OWNER_STATES = ("loading", "active", "failed")
 
 
 class CoordinatorCollector(SteppingCollector):
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Told) -> None:
         self._broker = broker
 
     def steps(self) -> Iterator[Metric | None]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client.registry import Collector
 
 from leaselog.broker.telling.steps import lines
 from leaselog.broker.telling.text import collectors_of
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
+from leaselog.broker.telling.told import Told
 
 __all__ = ["serve_metrics"]
 
@@ -21,7 +19,7 @@ HEAD = b"HTTP/1.1 %s\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r
 PIECE_CHARS = 32 * 1024
 
 
-async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
+async def serve_metrics(broker: Told, host: str, port: int) -> asyncio.Server:
     """Answers ``GET /metrics`` and ``GET /healthz``; anything else is 404. One request a connection, five seconds to
     send it.
 
@@ -43,7 +41,7 @@ async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
             elif asked == b"/healthz":
                 writer.write(
                     HEAD % b"503 Service Unavailable" + b"stopping\n"
-                    if broker.is_stopping
+                    if broker.runtime.is_stopping
                     else HEAD % b"200 OK" + b"ok\n"
                 )
             else:
@@ -60,7 +58,7 @@ async def serve_metrics(broker: Broker, host: str, port: int) -> asyncio.Server:
     return await asyncio.start_server(measured, host, port, limit=16 * 1024)
 
 
-async def _tell(broker: Broker, collectors: Sequence[Collector], writer: asyncio.StreamWriter) -> None:
+async def _tell(broker: Told, collectors: Sequence[Collector], writer: asyncio.StreamWriter) -> None:
     piece, size_chars = list[str](), 0
     for line in lines(collectors):
         piece.append(line)

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
@@ -28,12 +27,10 @@ from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.plain_histogram import PlainHistogram
 from leaselog.broker.telling.backlog import Backlog, Unattended, backlog, unattended
 from leaselog.broker.telling.steps import LongFamily, SteppingCollector, batched
+from leaselog.broker.telling.told import Told
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId
 from leaselog.share import AcknowledgeType, Counters, RecordState, SharePartition
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["ShareCollector", "ShareLoadCollector"]
 
@@ -61,7 +58,7 @@ class ShareLoadCollector(Collector):
 
 
 class ShareCollector(SteppingCollector):
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Told) -> None:
         self._broker = broker
 
     def steps(self) -> Iterator[Metric | None]:

@@ -1,6 +1,6 @@
 """What a broker tells of itself, in Prometheus' words. Nothing is counted here: a scrape reads the broker's numbers.
 
-This module, `metrics_steps`, `metrics_server` and the other `…metrics_text` alone know `prometheus_client`. It
+This room alone knows `prometheus_client`. It
 brings a web server of its own and takes some 15 ms to import, so a broker with a `metrics.listener` imports them and
 no other does (a test starts one and looks).
 
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -26,15 +25,13 @@ from leaselog.broker.runtime.turns import Turns
 from leaselog.broker.telling.coordinator_text import CoordinatorCollector
 from leaselog.broker.telling.share_text import ShareCollector, ShareLoadCollector
 from leaselog.broker.telling.steps import LongFamily
+from leaselog.broker.telling.told import Told
 from leaselog.model import ErrorCode
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 __all__ = ["CountCollector", "collectors_of", "registry_of"]
 
 
-def registry_of(broker: Broker) -> CollectorRegistry:
+def registry_of(broker: Told) -> CollectorRegistry:
     """All there is to tell of a broker; whoever collects from it reads the broker as it is then."""
     registry = CollectorRegistry()
     for collector in collectors_of(broker):
@@ -42,7 +39,7 @@ def registry_of(broker: Broker) -> CollectorRegistry:
     return registry
 
 
-def collectors_of(broker: Broker) -> Sequence[Collector]:
+def collectors_of(broker: Told) -> Sequence[Collector]:
     return (
         CountCollector(broker.metrics),
         TurnCollector(broker.turns),
@@ -145,7 +142,7 @@ class TurnCollector(Collector):
 class _BrokerCollector(Collector):
     """Tells what there is, rather than what has happened."""
 
-    def __init__(self, broker: Broker) -> None:
+    def __init__(self, broker: Told) -> None:
         self._broker = broker
 
     def collect(self) -> Iterable[Metric]:

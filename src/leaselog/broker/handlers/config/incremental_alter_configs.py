@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from leaselog.broker.config import Alteration, AlterOp
 from leaselog.broker.config.requests import ConfigRequests, Outcome, store, store_nothing
-from leaselog.broker.dead_letters.topic import refuse_own_topics
 from leaselog.broker.net.api import RequestContext, serves
+from leaselog.broker.share_groups.own_topics import refuse_own_topics
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
@@ -28,7 +28,7 @@ async def incremental_alter_configs(
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
     refused = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
-    refused |= await refuse_own_topics(context.broker, request.resources)
+    refused |= await refuse_own_topics(context.broker.share_groups, request.resources)
 
     def decide() -> list[Outcome]:
         return [

@@ -29,7 +29,7 @@ from leaselog.wire.extensions import (
 async def describe_share_partitions(
     request: DescribeSharePartitionsRequest, context: RequestContext
 ) -> DescribeSharePartitionsResponse:
-    if not has_share_groups(context.broker):
+    if not has_share_groups(context.broker.cluster):
         return DescribeSharePartitionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     group_id = GroupId(request.group_id)
     return DescribeSharePartitionsResponse(
@@ -56,7 +56,7 @@ async def _described(
     if topic is None:
         return DescribedSharePartition(partition=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     key = SharePartitionKey(group_id, topic.topic_id, index)
-    found = await standing(broker, key, partition)
+    found = await standing(broker.shares, key, partition)
     if isinstance(found, Refused):
         return DescribedSharePartition(partition=index, error_code=found.code, error_message=found.message)
     given_up = broker.share_delivery.given_up_at(key)

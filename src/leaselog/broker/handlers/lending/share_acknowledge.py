@@ -34,14 +34,14 @@ def share_acknowledge(
     request: ShareAcknowledgeRequest, context: RequestContext
 ) -> ShareAcknowledgeResponse | Awaitable[ShareAcknowledgeResponse]:
     broker = context.broker
-    key = who(broker, request.group_id, request.member_id)
+    key = who(broker.shares, request.group_id, request.member_id)
     if isinstance(key, Refused):
         return _refusal(key, context)
     session = broker.shares.sessions.acknowledge(key, request.share_session_epoch)
     if isinstance(session, Refused):
         return _refusal(session, context)
     batches = batches_of(request.topics)
-    acknowledgements = Acknowledgements(broker, key, batches, may_renew=request.is_renew_ack)
+    acknowledgements = Acknowledgements(broker.shares, key, batches, may_renew=request.is_renew_ack)
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(key)
         broker.shares.release(session)

@@ -61,7 +61,7 @@ def share_fetch(
     request: ShareFetchRequest, context: RequestContext
 ) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
     broker = context.broker
-    key = who(broker, request.group_id, request.member_id)
+    key = who(broker.shares, request.group_id, request.member_id)
     if isinstance(key, Refused):
         return _refusal(key, context)
     refused = _refuse_shape(request)
@@ -92,7 +92,7 @@ def share_fetch(
         broker.shares.release(session)
         text = f"a share session of {len(session.partitions)} partitions, expected at most {MAX_PARTITIONS}"
         return _refusal(Refused(ErrorCode.INVALID_REQUEST, text), context)
-    acknowledgements = Acknowledgements(broker, session.key, batches, may_renew=request.is_renew_ack)
+    acknowledgements = Acknowledgements(broker.shares, session.key, batches, may_renew=request.is_renew_ack)
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)
@@ -145,7 +145,12 @@ def _fetching(request: ShareFetchRequest, seats: SessionSeats, context: RequestC
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
     return ShareFetching(
-        context.broker, seats, request, max_bytes, context.client, wants_records=not wants_none
+        context.broker.shares,
+        seats,
+        request,
+        max_bytes,
+        context.room_for_answers_bytes,
+        wants_records=not wants_none,
     )
 
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import re
 
-from leaselog.broker.net.api import RequestContext, apis, serves
+from leaselog.broker.net.api import RequestContext, serves
+from leaselog.broker.net.versions import supported_versions
 from leaselog.model import ErrorCode
-from leaselog.wire.extensions import FIRST_EXTENSION_KEY
 from leaselog.wire.messages.api_versions import (
-    ApiVersion,
     ApiVersionsRequest,
     ApiVersionsResponse,
     FinalizedFeatureKey,
@@ -27,20 +26,6 @@ SOFTWARE_NAME = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 OWN_SOFTWARE_NAME = "leaselog"
-
-
-def supported_versions(*, extensions: bool = False) -> list[ApiVersion]:
-    return [
-        ApiVersion(api_key=api.key, min_version=api.advertised_from, max_version=api.versions.last)
-        for api in apis()
-        if extensions or api.key < FIRST_EXTENSION_KEY
-    ]
-
-
-def unsupported_version() -> ApiVersionsResponse:
-    """The v0 answer to a version from the future: the range that would be understood."""
-    own = [v for v in supported_versions() if v.api_key == ApiVersionsRequest.API_KEY]
-    return ApiVersionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, api_keys=own)
 
 
 @serves(ApiVersionsRequest, versions=(0, 5), kips="KIP-35, 511, 584, 1242")

@@ -58,7 +58,7 @@ def fetch(request: FetchRequest, context: RequestContext) -> Reply:
     if isinstance(session, ErrorCode):
         broker.metrics.error(context.api, session)
         return FetchResponse(error_code=session)
-    fetching = Fetching(broker, session, request, context.client_id, context.client)
+    fetching = Fetching(broker, session, request, context.client_id, context.room_for_answers_bytes)
     looking = broker.turns.start(_look(request, session, fetching, context))
     if looking is None and fetching.is_enough():
         return broker.turns.start(_response(request, session, fetching, context))

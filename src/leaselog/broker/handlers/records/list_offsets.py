@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Generator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from leaselog.broker.cluster.hosted import find_partition
 from leaselog.broker.net.api import Reply, RequestContext, serves
+from leaselog.broker.records.log_work import LogWork
 from leaselog.log import FoundOffset, Steps
 from leaselog.model import ErrorCode
 from leaselog.wire.errors import DecodeError
@@ -27,9 +28,6 @@ from leaselog.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopicResponse,
 )
-
-if TYPE_CHECKING:
-    from leaselog.broker.broker import Broker
 
 LATEST, EARLIEST, MAX_TIMESTAMP, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING_UPLOAD = (
     -1,
@@ -63,7 +61,7 @@ def list_offsets(request: ListOffsetsRequest, context: RequestContext) -> Reply:
     answering = context.broker.turns.start(_answers(request, context, response, searches))
     if answering is None and not searches:
         return response
-    return _search(answering, searches, response, context.broker)
+    return _search(answering, searches, response, context.broker.log_work)
 
 
 def _answers(
@@ -99,13 +97,13 @@ class _Search(NamedTuple):
 
 
 async def _search(
-    answering: Awaitable[None] | None, searches: list[_Search], response: ListOffsetsResponse, broker: Broker
+    answering: Awaitable[None] | None, searches: list[_Search], response: ListOffsetsResponse, work: LogWork
 ) -> ListOffsetsResponse:
     if answering is not None:
         await answering
     for steps, answer in searches:
         try:
-            found = await broker.log_work.carry(steps)
+            found = await work.carry(steps)
         except OSError:
             answer.error_code = ErrorCode.KAFKA_STORAGE_ERROR
         except DecodeError:

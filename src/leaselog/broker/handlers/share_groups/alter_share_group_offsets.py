@@ -26,7 +26,7 @@ UNKNOWN = "This server does not host this topic-partition."
 async def alter_share_group_offsets(
     request: AlterShareGroupOffsetsRequest, context: RequestContext
 ) -> AlterShareGroupOffsetsResponse:
-    if not has_share_groups(context.broker):
+    if not has_share_groups(context.broker.cluster):
         return _refused(Refused(ErrorCode.UNSUPPORTED_VERSION))
     if not request.group_id:
         return _refused(INVALID_GROUP)

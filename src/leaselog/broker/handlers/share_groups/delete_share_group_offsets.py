@@ -23,7 +23,7 @@ INVALID_GROUP = Refused(ErrorCode.INVALID_GROUP_ID, "The group id is invalid.")
 async def delete_share_group_offsets(
     request: DeleteShareGroupOffsetsRequest, context: RequestContext
 ) -> DeleteShareGroupOffsetsResponse:
-    if not has_share_groups(context.broker):
+    if not has_share_groups(context.broker.cluster):
         return _refused(Refused(ErrorCode.UNSUPPORTED_VERSION))
     if not request.group_id:
         return _refused(INVALID_GROUP)

@@ -29,7 +29,7 @@ from leaselog.wire.messages.describe_share_group_offsets import (
 async def describe_share_group_offsets(
     request: DescribeShareGroupOffsetsRequest, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponse:
-    if not has_share_groups(context.broker):
+    if not has_share_groups(context.broker.cluster):
         refused = Refused(ErrorCode.UNSUPPORTED_VERSION)
         return DescribeShareGroupOffsetsResponse(
             groups=[_refused(g.group_id, refused) for g in request.groups]

@@ -26,7 +26,7 @@ from leaselog.wire.messages.share_group_describe import (
 async def share_group_describe(
     request: ShareGroupDescribeRequest, context: RequestContext
 ) -> ShareGroupDescribeResponse:
-    if not has_share_groups(context.broker):
+    if not has_share_groups(context.broker.cluster):
         code = ErrorCode.UNSUPPORTED_VERSION
         return ShareGroupDescribeResponse(
             groups=[DescribedGroup(group_id=group_id, error_code=code) for group_id in request.group_ids]

@@ -30,7 +30,7 @@ MAX_MEMBER_ID_CHARS = 36
 async def share_group_heartbeat(
     request: ShareGroupHeartbeatRequest, context: RequestContext
 ) -> ShareGroupHeartbeatResponse:
-    if not has_share_groups(context.broker):
+    if not has_share_groups(context.broker.cluster):
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not 0 < len(request.member_id) <= MAX_MEMBER_ID_CHARS:
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)

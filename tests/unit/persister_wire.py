@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 from uuid import UUID
 
+from persister_requests import answers_of, known_code, request_for
+
 from leaselog.broker.share_state.persister import AskingPersister
-from leaselog.broker.share_state.persister_requests import answers_of, known_code, request_for
 from leaselog.coordination.share_state_commands import KeyedCommand, ShareStateAnswer
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, Refused
