@@ -1,4 +1,4 @@
-"""Writes the reference pages that say what the code says: APIs, metrics and commands. `make docs` runs it.
+"""Writes the reference pages that say what the code says: APIs, metrics, commands and rooms. `make docs` runs it.
 
 python codegen/reference_docs.py [DIRECTORY]     (docs/reference by default)
 """
@@ -24,6 +24,7 @@ from leaselog.broker.share_state.persister import NoOpPersister
 from leaselog.broker.telling.text import registry_of
 from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.share import ShareSessions
+from rooms_page import rooms_page
 
 KAFKA_METRICS = (
     ("`group-count{protocol=share}`", '`leaselog_groups{type="share"}`, summed over its states'),
@@ -225,6 +226,7 @@ def main(directory: Path) -> None:
     (directory / "protocol.md").write_text(api_page())
     (directory / "metrics.md").write_text(metrics_page())
     (directory / "commands.md").write_text(commands_page())
+    (directory / "rooms.md").write_text(rooms_page())
 
 
 if __name__ == "__main__":

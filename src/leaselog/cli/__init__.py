@@ -1,0 +1,1 @@
+"""The `leaselog` command: arguments and printing."""

@@ -1,0 +1,1 @@
+"""Bytes to messages and back: frames, the codec, record batches, compression. What a message means it does not know."""
