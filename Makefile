@@ -10,7 +10,7 @@ MINUTES ?= 10
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak
+.PHONY: setup messages demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak
 
 setup: $(VENV)/.ready
 
@@ -105,6 +105,10 @@ floors: setup ## after tests have come or gone: how many each tier has, into tes
 bench: setup ## beside Apache Kafka: make bench BENCH="produce --rounds 5"; all of it takes hours, and Java 17 and Maven
 	$(BIN)/python -m compileall -q src # as an installed package is; an edit leaves the start to do it
 	$(BIN)/python -m bench --write $(BENCH)
+
+messages: setup ## the message classes anew, from the definitions in Apache Kafka's jars; needs Maven, which brings them
+	mvn -q -B -f tests/interop/kafka-4.4.0.pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/out/kafka-4.4.0/libs
+	$(BIN)/python codegen/messages.py out/kafka-4.4.0/libs
 
 docs: setup ## rewrites the generated pages; fails if that changes the tree
 	$(BIN)/python -m leaselog.cli.main config-docs > docs/reference/configuration.md

@@ -1,21 +1,33 @@
-"""Makes ``src/leaselog/wire/messages`` from Kafka's own message definitions.
+"""Makes ``src/leaselog/wire/messages`` from Kafka's own message definitions, which travel inside Kafka's jars.
 
-    python codegen/messages.py DEFINITIONS_DIR
+    python codegen/messages.py JARS_DIR [--check]     (`make messages` brings the jars)
 
-DEFINITIONS_DIR holds the JSON definitions that travel inside Kafka's jars, unpacked one folder a jar:
-``clients``, ``group-coordinator``, ``share-coordinator``, ``transaction-coordinator``, ``metadata``. Only names,
-types, versions and defaults are taken. The output is committed; nothing of this runs in the product.
+Only names, types, versions and defaults are taken. The output is committed; nothing of this runs in the product.
+``--check`` writes nothing, and fails if what is committed is not what would be written.
 """
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import json
 import re
 import sys
+import tempfile
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+#: which definitions these are: Apache Kafka's release, and the digest of each of its jars
+KAFKA = "4.4.0"
+JARS = {
+    "clients": "1ab07317eb6633241392449d329dbdc5d9251e6ffc4926860f42dd966e88bdf9",
+    "group-coordinator": "3fc830ace54f6a13f9f536bc0564bf39a68797365a4c4b194bd7db4fb893b2bc",
+    "share-coordinator": "6969a7961ca98d37a039bbe0af0fe761d6b0dd07ca9666802f47821167afbb6e",
+    "transaction-coordinator": "1d5324d59776d6b7f324cfdc87647b1e88f9823332201c0324e7ae9f210d915d",
+    "metadata": "6c52de74ecd670332e1e1324f5d40311275ac49b22699b6722e5fb07dd266fcb",
+}
 TARGET = Path(__file__).parents[1] / "src" / "leaselog" / "wire" / "messages"
 INTEGERS = {"int8", "int16", "uint16", "int32", "uint32", "int64"}
 PYTHON_TYPES = {**dict.fromkeys(INTEGERS, "int"), "float64": "float", "bool": "bool", "string": "str",
@@ -192,8 +204,22 @@ def api_modules(folder: Path) -> Iterator[tuple[str, Module]]:
         yield snake(api), module
 
 
-def main(definitions: Path) -> None:
-    TARGET.mkdir(exist_ok=True)
+def unpack(jars: Path, target: Path) -> None:
+    """The definitions of each jar into a folder of its own. Exits if a jar is not the one that is meant."""
+    for name, digest in JARS.items():
+        jar = jars / f"kafka-{name}-{KAFKA}.jar"
+        if not jar.is_file():
+            sys.exit(f"{jar} is not there: make messages brings it")
+        if hashlib.sha256(jar.read_bytes()).hexdigest() != digest:
+            sys.exit(
+                f"{jar} is another one than {KAFKA}'s: its digest differs from the one in {Path(__file__).name}"
+            )
+        with zipfile.ZipFile(jar) as packed:
+            packed.extractall(target / name, [n for n in packed.namelist() if n.startswith("common/")])
+
+
+def files(definitions: Path) -> dict[str, str]:
+    """What is to be in the folder of messages, by file name."""
     clients = definitions / "clients" / "common" / "message"
     modules = dict(api_modules(clients))
     for name, (jar, inner) in RECORD_MODULES.items():
@@ -203,20 +229,35 @@ def main(definitions: Path) -> None:
     data = modules["client_data"] = Module("What clients put inside opaque fields, and control records.")
     for name in CLIENT_DATA:
         data.add(load(clients / f"{name}.json"))
-    for old in TARGET.glob("*.py"):
-        old.unlink()
-    for name, module in modules.items():
-        (TARGET / f"{name}.py").write_text(module.text())
     apis = "".join(
         f'    {load(p)["apiKey"]}: "{snake(p.name.removesuffix("Request.json"))}",\n'
         for p in sorted(clients.glob("*Request.json"), key=lambda p: int(load(p)["apiKey"]))
         if "broker" in load(p).get("listeners", ())
     )
-    (TARGET / "__init__.py").write_text(
-        '"""Kafka\'s messages, one module an API. Made by codegen/messages.py; do not edit."""\n\n'
-        f"#: API key to module name\nMODULES: dict[int, str] = {{\n{apis}}}\n"
-    )
+    head = '"""Kafka\'s messages, one module an API. Made by codegen/messages.py; do not edit."""\n\n'
+    table = f"#: API key to module name\nMODULES: dict[int, str] = {{\n{apis}}}\n"
+    return {"__init__.py": head + table, **{f"{name}.py": module.text() for name, module in modules.items()}}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("jars", type=Path)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if something would change")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(args.jars, Path(folder))
+        wanted = files(Path(folder))
+    there = {path.name: path.read_text() for path in TARGET.glob("*.py")}
+    changed = sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+    if args.check:
+        sys.exit(f"not what Kafka {KAFKA}'s definitions say: {', '.join(changed)}" if changed else 0)
+    for name in changed:
+        if name in wanted:
+            (TARGET / name).write_text(wanted[name])
+        else:
+            (TARGET / name).unlink()
+    print(f"{len(changed)} of {len(wanted)} modules changed")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()
