@@ -69,8 +69,8 @@ def test_help_imports_nothing_that_takes_time() -> None:
         (["topics", "--bootstrap-server", "nowhere", "--list"], "'nowhere' is not HOST:PORT"),
         (["configs", *SERVER, "--describe"], "--entity-type is missing"),
         (
-            ["configs", *SERVER, "--describe", "--entity-type", "users"],
-            "--entity-type users is not supported",
+            ["configs", *SERVER, "--describe", "--entity-type", "acls"],
+            "--entity-type acls is not supported",
         ),
         (["configs", *SERVER, "--alter", "--topic", "t"], "--alter needs --add-config"),
         (["configs", *SERVER, "--alter", "--topic", "t", "--add-config", "x"], "expected KEY=VALUE"),

@@ -25,7 +25,6 @@ from leaselog.admin import (
     settle,
 )
 from leaselog.cli.arguments import CommandFailed, Parser, UsageError
-from leaselog.cli.configs import _entity
 from leaselog.cli.configs import _print as print_configs
 from leaselog.cli.topic_choice import TopicChoice
 from leaselog.cli.topics import _FILTERS, _checked, _filtered, _print_lines, add_arguments
@@ -196,11 +195,3 @@ def test_configs_print_their_origins(capsys: pytest.CaptureFixture[str]) -> None
         "  retention.ms=5 sensitive=false"
         " synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=5, STATIC_BROKER_CONFIG:log.retention.ms=null}",
     ]
-
-
-def test_the_default_of_all_brokers_has_no_name() -> None:
-    nothing = dict.fromkeys(
-        ("entity_type", "entity_name", "topic", "broker", "broker_logger", "client_metrics", "group")
-    )
-    args = argparse.Namespace(**nothing, entity_default=False, broker_defaults=True, alter=True)
-    assert _entity(args) == (ResourceType.BROKER, "")

@@ -2,6 +2,13 @@
 
 from leaselog.admin.async_admin import AsyncAdmin
 from leaselog.admin.blocking_admin import Admin
+from leaselog.admin.client_quotas import (
+    ANY_NAME,
+    QuotaEntity,
+    QuotaName,
+    alter_client_quotas,
+    describe_client_quotas,
+)
 from leaselog.admin.configs import (
     ConfigEntry,
     ConfigSource,
@@ -11,6 +18,12 @@ from leaselog.admin.configs import (
     alter_configs,
     configured_names,
     describe_configs,
+)
+from leaselog.admin.consumer_groups import (
+    CommittedOffset,
+    alter_consumer_group_offsets,
+    delete_consumer_group_offsets,
+    list_consumer_group_offsets,
 )
 from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.claim import RedriveStopped
@@ -58,11 +71,13 @@ from leaselog.admin.topics import (
 )
 
 __all__ = [
+    "ANY_NAME",
     "HIGH_WATERMARK",
     "MAX_HOPS",
     "Admin",
     "AsyncAdmin",
     "ClusterDescription",
+    "CommittedOffset",
     "ConfigEntry",
     "ConfigSource",
     "DeadLetterCause",
@@ -78,6 +93,8 @@ __all__ = [
     "NewTopic",
     "Outcomes",
     "PartitionDescription",
+    "QuotaEntity",
+    "QuotaName",
     "RedriveResult",
     "RedriveStopped",
     "Resource",
@@ -89,21 +106,26 @@ __all__ = [
     "Synonym",
     "TopicDescription",
     "TopicListing",
+    "alter_client_quotas",
     "alter_configs",
+    "alter_consumer_group_offsets",
     "alter_share_group_offsets",
     "configured_names",
     "create_partitions",
     "create_topics",
+    "delete_consumer_group_offsets",
     "delete_groups",
     "delete_records",
     "delete_share_group_offsets",
     "delete_topics",
+    "describe_client_quotas",
     "describe_cluster",
     "describe_configs",
     "describe_groups",
     "describe_share_partitions",
     "describe_topics",
     "inspect_dead_letters",
+    "list_consumer_group_offsets",
     "list_groups",
     "list_share_group_offsets",
     "list_share_pauses",

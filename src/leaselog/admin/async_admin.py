@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from leaselog.admin import (
+    client_quotas,
     configs,
+    consumer_groups,
     groups,
     nodes,
     records,
@@ -16,7 +18,9 @@ from leaselog.admin import (
     topics,
 )
 from leaselog.admin.admin_config import AdminConfig
+from leaselog.admin.client_quotas import QuotaEntity, QuotaName
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
+from leaselog.admin.consumer_groups import CommittedOffset
 from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.inspect import inspect_dead_letters
 from leaselog.admin.dead_letters.redrive import MAX_HOPS, redrive
@@ -133,6 +137,35 @@ class AsyncAdmin:
         """The names of the resources of a type that have configs, sorted."""
         return await self._cluster.retrying(lambda: configs.configured_names(self._cluster, type))
 
+    # quotas
+
+    async def describe_client_quotas(
+        self, parts: Mapping[str, QuotaName] | None = None, *, strict: bool = False
+    ) -> dict[QuotaEntity, dict[str, float]]:
+        """The quotas of each entity that has some: all, or those with ``parts``; with ``strict`` only of these parts.
+
+        Parts are names by kind ("user", "client-id", "ip"): None is the default, ``ANY_NAME`` any.
+        """
+        return await self._cluster.retrying(
+            lambda: client_quotas.describe_client_quotas(self._cluster, parts or {}, strict=strict)
+        )
+
+    async def alter_client_quotas(
+        self,
+        entity: QuotaEntity,
+        *,
+        put: Mapping[str, float] | None = None,
+        delete: Iterable[str] = (),
+        validate_only: bool = False,
+    ) -> None:
+        """Set and unset quotas of one entity, all of them or none; the others stay as they are."""
+        unset = list(delete)
+        await self._cluster.retrying(
+            lambda: client_quotas.alter_client_quotas(
+                self._cluster, entity, put=put or {}, delete=unset, validate_only=validate_only
+            )
+        )
+
     # groups of every kind
 
     async def list_groups(
@@ -150,6 +183,27 @@ class AsyncAdmin:
     async def delete_groups(self, group_ids: Iterable[str]) -> None:
         """Delete groups of any kind that have no members."""
         settle(await groups.delete_groups(self._cluster, group_ids))
+
+    # offsets of consumer groups
+
+    async def list_consumer_group_offsets(
+        self, groups: Mapping[str, Iterable[TopicPartition] | None]
+    ) -> dict[str, dict[TopicPartition, CommittedOffset | BrokerError | None]]:
+        """The committed offsets of each group at these partitions, or (None) wherever it has any.
+
+        A partition that was asked for and has no offset is None. A group that is not there has none.
+        """
+        return settle(await consumer_groups.list_consumer_group_offsets(self._cluster, groups))
+
+    async def alter_consumer_group_offsets(
+        self, group_id: str, offsets: Mapping[TopicPartition, int]
+    ) -> None:
+        """Let a group without members go on from these offsets; it is made if it is not there."""
+        settle(await consumer_groups.alter_consumer_group_offsets(self._cluster, group_id, offsets))
+
+    async def delete_consumer_group_offsets(self, group_id: str, places: Iterable[TopicPartition]) -> None:
+        """Forget how far a group has come in these partitions; no member may be subscribed to their topics."""
+        settle(await consumer_groups.delete_consumer_group_offsets(self._cluster, group_id, places))
 
     # offsets of share groups
 

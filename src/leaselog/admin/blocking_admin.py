@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from leaselog.admin.async_admin import AsyncAdmin
+from leaselog.admin.client_quotas import QuotaEntity, QuotaName
 from leaselog.admin.configs import ConfigEntry, Resource, ResourceType
+from leaselog.admin.consumer_groups import CommittedOffset
 from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.redrive import MAX_HOPS
 from leaselog.admin.dead_letters.report import DeadLetterReport
@@ -85,6 +87,25 @@ class Admin:
     def list_config_resources(self, type: ResourceType) -> list[str]:
         return self._loop.run(self._admin.list_config_resources(type))
 
+    # quotas
+
+    def describe_client_quotas(
+        self, parts: Mapping[str, QuotaName] | None = None, *, strict: bool = False
+    ) -> dict[QuotaEntity, dict[str, float]]:
+        return self._loop.run(self._admin.describe_client_quotas(parts, strict=strict))
+
+    def alter_client_quotas(
+        self,
+        entity: QuotaEntity,
+        *,
+        put: Mapping[str, float] | None = None,
+        delete: Iterable[str] = (),
+        validate_only: bool = False,
+    ) -> None:
+        self._loop.run(
+            self._admin.alter_client_quotas(entity, put=put, delete=delete, validate_only=validate_only)
+        )
+
     # groups of every kind
 
     def list_groups(
@@ -99,6 +120,19 @@ class Admin:
 
     def delete_groups(self, group_ids: Iterable[str]) -> None:
         self._loop.run(self._admin.delete_groups(group_ids))
+
+    # offsets of consumer groups
+
+    def list_consumer_group_offsets(
+        self, groups: Mapping[str, Iterable[TopicPartition] | None]
+    ) -> dict[str, dict[TopicPartition, CommittedOffset | BrokerError | None]]:
+        return self._loop.run(self._admin.list_consumer_group_offsets(groups))
+
+    def alter_consumer_group_offsets(self, group_id: str, offsets: Mapping[TopicPartition, int]) -> None:
+        self._loop.run(self._admin.alter_consumer_group_offsets(group_id, offsets))
+
+    def delete_consumer_group_offsets(self, group_id: str, places: Iterable[TopicPartition]) -> None:
+        self._loop.run(self._admin.delete_consumer_group_offsets(group_id, places))
 
     # offsets of share groups
 

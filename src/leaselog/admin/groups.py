@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from leaselog.admin.coordinated import ask_coordinators
@@ -36,6 +36,9 @@ __all__ = [
     "describe_groups",
     "list_groups",
 ]
+
+#: of a member of a consumer group; one that still speaks the classic protocol is 0
+_CONSUMER_MEMBER = 1
 
 
 class GroupType(Enum):
@@ -91,6 +94,10 @@ class MemberDescription:
     epoch: int | None = None
     subscribed_topics: tuple[str, ...] = ()
     assignment: frozenset[TopicPartition] = frozenset()
+    #: what the member has as soon as others have let go of it; None where the broker tells of nothing to come
+    target_assignment: frozenset[TopicPartition] | None = None
+    #: whether it speaks the consumer protocol; None if unknown, or of no such group
+    is_upgraded: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,30 +209,41 @@ def _assigned(
     group: share.DescribedGroup | consumer.DescribedGroup, type: GroupType, protocol: str, node: Node
 ) -> GroupDescription:
     """A group whose broker assigns partitions. Members of share groups are never static."""
-    members = (
-        MemberDescription(
-            m.member_id,
-            m.client_id,
-            m.client_host,
-            m.instance_id if isinstance(m, consumer.Member) else None,
-            m.rack_id,
-            m.member_epoch,
-            tuple(m.subscribed_topic_names),
-            _places((t.topic_name, t.partitions) for t in m.assignment.topic_partitions),
-        )
-        for m in group.members
-    )
     return GroupDescription(
         group.group_id,
         type,
         GroupState(group.group_state),
         node,
-        tuple(members),
+        tuple(map(_assigned_member, group.members)),
         group.group_epoch,
         group.assignment_epoch,
         group.assignor_name,
         protocol,
     )
+
+
+def _assigned_member(member: share.Member | consumer.Member) -> MemberDescription:
+    described = MemberDescription(
+        member.member_id,
+        member.client_id,
+        member.client_host,
+        rack_id=member.rack_id,
+        epoch=member.member_epoch,
+        subscribed_topics=tuple(member.subscribed_topic_names),
+        assignment=_assigned_places(member.assignment),
+    )
+    if isinstance(member, share.Member):
+        return described
+    return replace(
+        described,
+        instance_id=member.instance_id,
+        target_assignment=_assigned_places(member.target_assignment),
+        is_upgraded=None if member.member_type < 0 else member.member_type == _CONSUMER_MEMBER,
+    )
+
+
+def _assigned_places(assignment: share.Assignment | consumer.Assignment) -> frozenset[TopicPartition]:
+    return _places((t.topic_name, t.partitions) for t in assignment.topic_partitions)
 
 
 async def _describe_streams(cluster: Cluster, group_ids: Sequence[str]) -> Outcomes[str, GroupDescription]:

@@ -1,10 +1,14 @@
-"""`leaselog configs`: what kafka-configs.sh does for topics, brokers, loggers, groups and client metrics."""
+"""`leaselog configs`: what kafka-configs.sh does, but for SCRAM credentials, as leaselog authenticates nobody.
+
+Topics, brokers, loggers, groups and client metrics have configs; users, clients and ips have quotas, which are in
+`quota_configs.py`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from leaselog.admin import (
     ConfigEntry,
@@ -18,6 +22,7 @@ from leaselog.admin import (
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, properties_file
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import is_terminal, print_json, print_table
+from leaselog.cli.quota_configs import QUOTA_TYPES, change_quotas, quota_entity, show_quotas
 from leaselog.client.cluster import Cluster
 
 __all__ = ["add_arguments", "parse_added", "run"]
@@ -43,7 +48,18 @@ _SHORT = {
     "broker_logger": "broker-loggers",
     "client_metrics": "client-metrics",
     "group": "groups",
+    "user": "users",
+    "client": "clients",
+    "ip": "ips",
 }
+#: short forms of the defaults
+_DEFAULTS = {
+    "broker_defaults": "brokers",
+    "user_defaults": "users",
+    "client_defaults": "clients",
+    "ip_defaults": "ips",
+}
+_EVERY_TYPE = (*_TYPES, *QUOTA_TYPES)
 _ADDED = re.compile(r"\s*([^=,\s]+)\s*=(\[[^\]]*\]|[^,]*)(?:,|$)")
 
 
@@ -52,14 +68,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--describe", action="store_true", help="show configs")
     action.add_argument("--alter", action="store_true", help="change configs")
-    parser.add_argument("--entity-type", metavar="TYPE", help=", ".join(_TYPES))
-    parser.add_argument("--entity-name", metavar="NAME", help="topic, broker id, group, …")
-    parser.add_argument("--entity-default", action="store_true", help="the default of all brokers")
+    parser.add_argument(
+        "--entity-type", action="append", metavar="TYPE",
+        help=f"{', '.join(_EVERY_TYPE)}; twice for the clients of users",
+    )  # fmt: skip
+    parser.add_argument(
+        "--entity-name", action="append", metavar="NAME", help="topic, broker id, group, user, …"
+    )
+    parser.add_argument(
+        "--entity-default", action="append_const", const="", dest="entity_name",
+        help="in place of a name: the default of all brokers, users, clients or ips",
+    )  # fmt: skip
     for option in _SHORT:
         parser.add_argument(f"--{option.replace('_', '-')}", metavar="NAME", help="short for type and name")
-    parser.add_argument(
-        "--broker-defaults", action="store_true", help="short for --entity-type brokers --entity-default"
-    )
+    for option, kind in _DEFAULTS.items():
+        parser.add_argument(
+            f"--{option.replace('_', '-')}",
+            action="store_true",
+            help=f"short for --entity-type {kind} --entity-default",
+        )
     parser.add_argument("--all", action="store_true", help="with --describe: defaults too")
     parser.add_argument("--add-config", metavar="K=V,K=[V,V]", help="with --alter: configs to set")
     parser.add_argument("--add-config-file", metavar="FILE", help="with --alter: configs to set, from a file")
@@ -68,10 +95,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    kind, name = _entity(args)
-    put, delete = _changes(args)
+    return run_with_cluster(args, ClientProperties.from_arguments(args), _checked(args))
 
-    async def body(cluster: Cluster) -> int:
+
+def _checked(args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
+    """What the options ask for. Raises ``UsageError``."""
+    types, names = _entities(args)
+    put, delete = _changes(args)
+    if types[0] in QUOTA_TYPES:
+        parts = quota_entity(types, names, alter=args.alter)
+
+        async def quotas(cluster: Cluster) -> int:
+            if args.alter:
+                await change_quotas(cluster, parts, types, put, delete)
+            else:
+                await show_quotas(cluster, parts, as_json=args.json)
+            return 0
+
+        return quotas
+    kind, name = _entity(types, names, args)
+
+    async def configs(cluster: Cluster) -> int:
         if args.alter:
             assert name is not None
             await _alter(cluster, Resource(kind, name), put, delete)
@@ -79,30 +123,39 @@ def run(args: argparse.Namespace) -> int:
             await _describe(cluster, kind, name, args)
         return 0
 
-    return run_with_cluster(args, ClientProperties.from_arguments(args), body)
+    return configs
 
 
-def _entity(args: argparse.Namespace) -> tuple[ResourceType, str | None]:
-    """What the options name; a name of None means all of that type, an empty one the default of all brokers."""
-    type_name, name = args.entity_type, "" if args.entity_default else args.entity_name
+def _entities(args: argparse.Namespace) -> tuple[list[str], list[str]]:
+    """The types that the options name, and the names, of which an empty one is a default. Raises ``UsageError``."""
+    types, names = list(args.entity_type or ()), list(args.entity_name or ())
     short = [
         (_SHORT[option], getattr(args, option)) for option in _SHORT if getattr(args, option) is not None
     ]
-    if args.broker_defaults:
-        short.append(("brokers", ""))
-    if short and (type_name or name is not None or len(short) > 1):
+    short += [(kind, "") for option, kind in _DEFAULTS.items() if getattr(args, option)]
+    if short and (types or names):
         raise UsageError(
             "name one entity: --entity-type and --entity-name, or one short form such as --topic NAME"
         )
     if short:
-        type_name, name = short[0]
-    if not type_name:
-        raise UsageError(f"--entity-type is missing: one of {', '.join(_TYPES)}")
-    if type_name not in _TYPES:
-        raise UsageError(f"--entity-type {type_name} is not supported: one of {', '.join(_TYPES)}")
-    kind = _TYPES[type_name]
+        types, names = [kind for kind, _ in short], [name for _, name in short]
+    if not types:
+        raise UsageError(f"--entity-type is missing: one of {', '.join(_EVERY_TYPE)}")
+    for type_name in types:
+        if type_name not in _EVERY_TYPE:
+            raise UsageError(f"--entity-type {type_name} is not supported: one of {', '.join(_EVERY_TYPE)}")
+    return types, names
+
+
+def _entity(
+    types: Sequence[str], names: Sequence[str], args: argparse.Namespace
+) -> tuple[ResourceType, str | None]:
+    """A name of None means all of that type, an empty one the default of all brokers. Raises ``UsageError``."""
+    if len(types) > 1 or len(names) > 1:
+        raise UsageError("name one entity: only users and clients go together")
+    kind, name = _TYPES[types[0]], names[0] if names else None
     if name == "" and kind is not ResourceType.BROKER:
-        raise UsageError(f"--entity-default goes with brokers only, not with {type_name}")
+        raise UsageError(f"--entity-default goes with brokers, users, clients and ips, not with {types[0]}")
     if name is None and (args.alter or kind is ResourceType.BROKER_LOGGER):
         raise UsageError("--entity-name is missing")
     if name and kind in (ResourceType.BROKER, ResourceType.BROKER_LOGGER) and not name.isdecimal():

@@ -1,4 +1,7 @@
-"""Where a group shall begin: what the options of a reset say, and the offsets that come of it."""
+"""Where a group shall begin: what the options of a reset say, and the offsets that come of it.
+
+Of groups of every kind; what consumer groups can besides is in `consumer_group_resets.py`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from leaselog.client.cluster import Cluster
 from leaselog.client.fetcher import list_offsets
 from leaselog.model import TopicPartition
 
-__all__ = ["Reset", "new_offsets", "parse_datetime", "parse_topics"]
+__all__ = ["Reset", "existing_places", "new_offsets", "offsets_at", "parse_datetime", "parse_topics"]
 
 _NO_SUCH_RECORD = -1
 
@@ -53,9 +56,19 @@ def parse_topics(texts: Iterable[str]) -> dict[str, list[int]]:
 
 
 async def new_offsets(cluster: Cluster, reset: Reset) -> tuple[dict[TopicPartition, int], list[str]]:
-    """The offset of each partition, and what to warn of."""
-    places = await _places(cluster, reset)
-    found = await list_offsets(cluster, dict.fromkeys(places, reset.timestamp_ms)) if places else {}
+    """The offset of each partition of a share group, and what to warn of."""
+    if reset.topics is None:
+        offsets = settle(await list_share_group_offsets(cluster, {reset.group_id: None}))
+        return await offsets_at(cluster, offsets[reset.group_id], reset.timestamp_ms)
+    return await offsets_at(cluster, await existing_places(cluster, reset.topics), reset.timestamp_ms)
+
+
+async def offsets_at(
+    cluster: Cluster, places: Iterable[TopicPartition], timestamp_ms: int
+) -> tuple[dict[TopicPartition, int], list[str]]:
+    """The first offset from a time on, or the end where there is no such record, and what to warn of."""
+    wanted = dict.fromkeys(places, timestamp_ms)
+    found = await list_offsets(cluster, wanted) if wanted else {}
     later = [where for where, offset in found.items() if offset == _NO_SUCH_RECORD]
     if later:
         found |= await list_offsets(cluster, dict.fromkeys(later, LATEST))
@@ -66,12 +79,11 @@ async def new_offsets(cluster: Cluster, reset: Reset) -> tuple[dict[TopicPartiti
     return found, warnings
 
 
-async def _places(cluster: Cluster, reset: Reset) -> list[TopicPartition]:
-    if reset.topics is None:
-        return list(settle(await list_share_group_offsets(cluster, {reset.group_id: None}))[reset.group_id])
-    topology = await cluster.retrying(lambda: cluster.fetch_topology(reset.topics))
+async def existing_places(cluster: Cluster, topics: Mapping[str, Sequence[int]]) -> list[TopicPartition]:
+    """These partitions of the topics, or all of them. Raises ``CommandFailed`` for what does not exist."""
+    topology = await cluster.retrying(lambda: cluster.fetch_topology(topics))
     places, unknown = list[TopicPartition](), list[TopicPartition]()
-    for name, numbers in reset.topics.items():
+    for name, numbers in topics.items():
         if name not in topology.topics:
             raise CommandFailed(f"Topic '{name}' does not exist")
         existing = [p.partition for p in topology.topics[name].partitions]

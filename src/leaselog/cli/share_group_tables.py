@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leaselog.admin import (
@@ -12,6 +12,7 @@ from leaselog.admin import (
     ShareOffset,
     SharePartitionDescription,
 )
+from leaselog.cli.columns import MISSING, Rows, or_missing, padded_lines, padded_table, widest
 from leaselog.cli.dead_letter_topics import DeadLetterTopic
 from leaselog.client import BrokerError
 from leaselog.model import TopicPartition
@@ -34,63 +35,38 @@ __all__ = [
     "state_table",
 ]
 
-#: columns grow beyond this for what is longer
-_NAME_WIDTH = 15
-_MISSING = "-"
-Rows = Sequence[Sequence[object]]
 #: where a group stands in each partition; a partition that cannot be told now has its error
 Offsets = Mapping[TopicPartition, ShareOffset | BrokerError | None]
 InFlight = Mapping[TopicPartition, SharePartitionDescription | BrokerError]
 
 
-def _lines(widths: Sequence[int], head: Sequence[str], rows: Rows) -> list[str]:
-    """Each cell padded to its width, the last one left as it is."""
-    return [
-        " ".join([*(str(c).ljust(w) for c, w in zip(row, widths, strict=False)), str(row[-1])])
-        for row in (head, *rows)
-    ]
-
-
-def _table(widths: Sequence[int], head: Sequence[str], rows: Rows) -> str:
-    """The form most of the tool's tables have: an empty line first."""
-    return "\n".join(["", *_lines(widths, head, rows)])
-
-
-def _widest(texts: Iterable[str], least: int = _NAME_WIDTH) -> int:
-    return max([least, *map(len, texts)])
-
-
 def listing_table(groups: Sequence[GroupListing]) -> str:
     rows = [(g.group_id, g.state.value) for g in groups]
-    return "\n".join(_lines([_widest(g.group_id for g in groups)], ("GROUP", "STATE"), rows))
+    return "\n".join(padded_lines([widest(g.group_id for g in groups)], ("GROUP", "STATE"), rows))
 
 
 def offsets_table(group_id: str, offsets: Offsets, *, verbose: bool) -> str:
     known = sorted(offsets.items())
-    widths = [_widest([group_id]), _widest(where.topic for where, _ in known), 10]
+    widths = [widest([group_id]), widest(where.topic for where, _ in known), 10]
     if not verbose:
         shown = [(group_id, *where, *_offset_cells(offset)[1:]) for where, offset in known]
-        return _table([*widths, 13], ("GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"), shown)
+        return padded_table([*widths, 13], ("GROUP", "TOPIC", "PARTITION", "START-OFFSET", "LAG"), shown)
     head = ("GROUP", "TOPIC", "PARTITION", "LEADER-EPOCH", "START-OFFSET", "LAG")
-    return _table(
+    return padded_table(
         [*widths, 13, 13], head, [(group_id, *where, *_offset_cells(offset)) for where, offset in known]
     )
 
 
 def _offset_cells(offset: ShareOffset | BrokerError | None) -> tuple[object, object, object]:
     if not isinstance(offset, ShareOffset):
-        return _MISSING, _MISSING, _MISSING
-    return _or_missing(offset.leader_epoch), offset.start_offset, _or_missing(offset.lag)
-
-
-def _or_missing(value: object) -> object:
-    return _MISSING if value is None else value
+        return MISSING, MISSING, MISSING
+    return or_missing(offset.leader_epoch), offset.start_offset, or_missing(offset.lag)
 
 
 def in_flight_tables(group_id: str, found: InFlight) -> str:
     """What Kafka's protocol does not tell, a table of partitions and one of those who hold records."""
     known = [(where, seen) for where, seen in sorted(found.items()) if not isinstance(seen, BrokerError)]
-    names = [_widest([group_id]), _widest(where.topic for where, _ in known), 10]
+    names = [widest([group_id]), widest(where.topic for where, _ in known), 10]
     head = ["GROUP", "TOPIC", "PARTITION"]
     counts = [
         "IN-FLIGHT",
@@ -112,16 +88,16 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
             seen.available,
             seen.done_ahead,
             seen.waiting,
-            _MISSING if seen.next_due_ms is None else _seconds(seen.next_due_ms),
+            MISSING if seen.next_due_ms is None else _seconds(seen.next_due_ms),
             seen.archiving,
             f"{seen.window_used}/{seen.window_limit}",
-            _MISSING if seen.oldest_age_ms is None else _seconds(seen.oldest_age_ms),
+            MISSING if seen.oldest_age_ms is None else _seconds(seen.oldest_age_ms),
             seen.given_up,
-            ",".join(f"{count}x:{records}" for count, records in seen.delivery_counts.items()) or _MISSING,
+            ",".join(f"{count}x:{records}" for count, records in seen.delivery_counts.items()) or MISSING,
         )
         for where, seen in known
     ]
-    text = _table([*names, 10, 10, 11, 8, 9, 10, 11, 9, 9], [*head, *counts], rows)
+    text = padded_table([*names, 10, 10, 11, 8, 9, 10, 11, 9, 9], [*head, *counts], rows)
     held = [
         (group_id, *where, holder.member_id, holder.record_count,
          _seconds(holder.first_deadline_ms), _seconds(holder.last_deadline_ms))
@@ -129,8 +105,10 @@ def in_flight_tables(group_id: str, found: InFlight) -> str:
         for holder in seen.holders
     ]  # fmt: skip
     if held:
-        widths = [*names, _widest(str(row[3]) for row in held), 8, 14]
-        text += "\n" + _table(widths, [*head, "HOLDER", "RECORDS", "FIRST-DEADLINE", "LAST-DEADLINE"], held)
+        widths = [*names, widest(str(row[3]) for row in held), 8, 14]
+        text += "\n" + padded_table(
+            widths, [*head, "HOLDER", "RECORDS", "FIRST-DEADLINE", "LAST-DEADLINE"], held
+        )
     return text
 
 
@@ -140,8 +118,8 @@ def dead_letters_table(group_id: str, topic: DeadLetterTopic) -> str:
     rows: Rows = [
         (group_id, topic.name, partition, start, end, end - start)
         for partition, (start, end) in sorted(topic.offsets.items())
-    ] or [(group_id, topic.name, *[_MISSING] * 4)]
-    return _table([_widest([group_id]), _widest([topic.name], 17), 10, 13, 13], head, rows)
+    ] or [(group_id, topic.name, *[MISSING] * 4)]
+    return padded_table([widest([group_id]), widest([topic.name], 17), 10, 13, 13], head, rows)
 
 
 def dead_letters_json(topic: DeadLetterTopic) -> dict[str, Any]:
@@ -155,22 +133,22 @@ def _seconds(ms: int) -> str:
 def state_table(group: GroupDescription, *, verbose: bool) -> str:
     node = group.coordinator
     coordinator = f"{node.host}:{node.port}  ({node.node_id})"
-    first = [_widest([group.group_id]), _widest([coordinator], 25), 15]
+    first = [widest([group.group_id]), widest([coordinator], 25), 15]
     cells = (group.group_id, coordinator, group.state.value)
     count = len(group.members)
     if not verbose:
-        return _table(first, ("GROUP", "COORDINATOR (ID)", "STATE", "#MEMBERS"), [(*cells, count)])
+        return padded_table(first, ("GROUP", "COORDINATOR (ID)", "STATE", "#MEMBERS"), [(*cells, count)])
     head = ("GROUP", "COORDINATOR (ID)", "STATE", "GROUP-EPOCH", "ASSIGNMENT-EPOCH", "#MEMBERS")
-    return _table([*first, 12, 17], head, [(*cells, group.epoch, group.assignment_epoch, count)])
+    return padded_table([*first, 12, 17], head, [(*cells, group.epoch, group.assignment_epoch, count)])
 
 
 def members_table(group: GroupDescription, *, verbose: bool) -> str:
     members = sorted(group.members, key=lambda m: m.member_id)
     widths = [
-        _widest([group.group_id]),
-        _widest(m.member_id for m in members),
-        _widest(m.host for m in members),
-        _widest(m.client_id for m in members),
+        widest([group.group_id]),
+        widest(m.member_id for m in members),
+        widest(m.host for m in members),
+        widest(m.client_id for m in members),
         12,
     ]
     head = ["GROUP", "CONSUMER-ID", "HOST", "CLIENT-ID", "#PARTITIONS", "ASSIGNMENT"]
@@ -182,8 +160,8 @@ def members_table(group: GroupDescription, *, verbose: bool) -> str:
         widths.append(13)
         head.insert(5, "MEMBER-EPOCH")
         for row, member in zip(rows, members, strict=True):
-            row.insert(5, _or_missing(member.epoch))
-    return _table(widths, head, rows)
+            row.insert(5, or_missing(member.epoch))
+    return padded_table(widths, head, rows)
 
 
 def assignment_text(member: MemberDescription) -> str:
@@ -201,9 +179,9 @@ def _by_topic(member: MemberDescription) -> dict[str, list[int]]:
 
 def new_offsets_table(group_id: str, offsets: Mapping[TopicPartition, int]) -> str:
     places = sorted(offsets)
-    widths = [_widest([group_id]), _widest(where.topic for where in places), 10]
+    widths = [widest([group_id]), widest(where.topic for where in places), 10]
     rows = [(group_id, where.topic, where.partition, offsets[where]) for where in places]
-    return _table(widths, ("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), rows)
+    return padded_table(widths, ("GROUP", "TOPIC", "PARTITION", "NEW-OFFSET"), rows)
 
 
 def deleted_offsets_table(outcomes: Mapping[str, BrokerError | None]) -> str:
@@ -211,7 +189,7 @@ def deleted_offsets_table(outcomes: Mapping[str, BrokerError | None]) -> str:
         (topic, "Successful" if error is None else f"Error: {error.message or error.code.name}")
         for topic, error in sorted(outcomes.items())
     ]
-    return _table([_widest(outcomes)], ("TOPIC", "STATUS"), rows)
+    return padded_table([widest(outcomes)], ("TOPIC", "STATUS"), rows)
 
 
 def group_json(
