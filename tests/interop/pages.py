@@ -88,6 +88,7 @@ PAGES = {
             "not JSON: b'the last one'\n",
         ),
     ),
+    "docs/guides/testing.md": Page(shows=("[100%]", "[100%]", "[100%]", "offset 0\n")),
     "docs/guides/worker.md": Page(
         shows=("packing a lamp\n", "packing a chair\n", "nothing ordered"),
         until={"leaselog worker": "packing a chair"},
@@ -120,6 +121,7 @@ NOT_RUN = {
     ): "what `make demo` prints: how often records come depends on the machine's speed",
     ("README.md", "make test"): "is what runs this",
     ("docs/guides/worker.md", "pip install"): "installs from the package index",
+    ("docs/guides/testing.md", "pip install"): "installs from the package index",
 }
 
 

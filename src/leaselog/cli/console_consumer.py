@@ -27,6 +27,7 @@ from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.partition_reader import PartitionReader
 from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, as_json, as_line, shown
+from leaselog.cli.stop_signals import on_signals
 from leaselog.client.cluster import Cluster
 from leaselog.client.fetcher import Fetched
 from leaselog.client.group_consumer import GroupConsumer
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
             running.cancel()
 
         # Whoever ends it with SIGTERM expects what was printed to be committed, as with SIGINT.
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+        on_signals(terminate, signal.SIGTERM)
         try:
             await consumer.run()
         except asyncio.CancelledError:

@@ -26,6 +26,7 @@ from leaselog.cli.arguments import (
 )
 from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, Shown, as_json, as_line
+from leaselog.cli.stop_signals import on_signals
 from leaselog.cli.text_deserializers import ToText, as_it_is, to_text
 from leaselog.client import AcknowledgeType, AsyncShareConsumer, ClientError, ConfigError, ShareRecord
 from leaselog.client.cluster import Cluster
@@ -181,7 +182,7 @@ async def _main(consumer: AsyncShareConsumer[bytes, bytes], args: argparse.Names
         running.cancel()
 
     # Whoever ends it with SIGTERM expects what was printed to be acknowledged, as with SIGINT.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+    on_signals(terminate, signal.SIGTERM)
     printing = Printing(consumer, args, show)
     consumer.subscribe([args.topic])
     try:

@@ -28,6 +28,8 @@ def is_terminal() -> bool:
 
 def check_reader() -> None:
     """Raises ``BrokenPipeError`` when nobody reads standard output any more, which else only a write would tell."""
+    if not hasattr(select, "poll"):
+        return  # Windows, where the next write has to tell
     watching = select.poll()
     watching.register(sys.stdout.fileno(), 0)  # what went wrong is reported without being asked for
     if any(event & (select.POLLERR | select.POLLHUP) for _, event in watching.poll(0)):

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["add_arguments", "run"]
 
+#: macOS says that there is no limit, and refuses more than this, which is its OPEN_MAX
+MACOS_OPEN_MAX = 10_240
+
 log = StructuredLog("serve")
 
 
@@ -59,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     for warning in serving.warnings:
         log.warning(warning)
-    _raise_file_limit()
+    raise_file_limit()
     quiet_collector()
     return _serve(serving, args)
 
@@ -160,11 +163,15 @@ def _write_ready_file(path: Path, address: str) -> None:
     os.replace(temporary, path)
 
 
-def _raise_file_limit() -> None:
-    try:
-        import resource
-    except ImportError:  # Windows, which has no such limit
-        return
+def raise_file_limit() -> None:
+    import resource  # which Windows has not
+
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < hard:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    for wanted in (hard, MACOS_OPEN_MAX):
+        if soft >= wanted:
+            return
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (ValueError, OSError):
+            continue
+        return

@@ -29,9 +29,10 @@ from leaselog.cli.arguments import (
     positive,
     properties_file,
 )
-from leaselog.cli.extras import need
+from leaselog.cli.extras import need, need_posix
 from leaselog.cli.handler_name import find_handler
 from leaselog.cli.source_changes import check_watching
+from leaselog.cli.stop_signals import forget_signals, on_signals
 from leaselog.cli.supervision import Supervision
 from leaselog.cli.worker_endpoint import PROMETHEUS, TEXT, Answer, Endpoint, parse_listen
 from leaselog.cli.worker_group import Prepared, prepare, told_dead_letters, told_retries
@@ -174,6 +175,7 @@ def run(args: argparse.Namespace) -> int:
         check_watching()
     configure_logging(level=args.log_level, form=args.log_format)
     if not place.is_supervised and (args.processes > 1 or args.reload):
+        need_posix("a worker with --processes or --reload")
         rules = Supervision(
             args.processes, patience_ms=int((args.drain_timeout + GOODBYE_S) * 1000), reloads=args.reload
         )
@@ -270,9 +272,7 @@ class _Working:
                 return await prepare(cluster, args.group, args.dead_letter_topic)
 
         asking = asyncio.create_task(ask())
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, asking.cancel)
+        on_signals(asking.cancel, signal.SIGTERM, signal.SIGINT)
         self._place.watch()
         try:
             return await asking
@@ -281,8 +281,7 @@ class _Working:
                 raise
             return None
         finally:
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.remove_signal_handler(number)
+            forget_signals(signal.SIGTERM, signal.SIGINT)
 
     def _tell(self, prepared: Prepared) -> None:
         args, place = self._args, self._place

@@ -11,13 +11,15 @@ test kit's ``SimDisk``.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import sys
 from contextlib import suppress
 from typing import Protocol, runtime_checkable
 
 from leaselog.log._file_system import sync_file_system
+
+if sys.platform == "darwin":
+    import fcntl
 
 __all__ = ["Buffer", "File", "Files", "OsFiles", "read_whole", "remove_tree", "replace_whole"]
 

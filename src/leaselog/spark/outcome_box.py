@@ -7,10 +7,10 @@ when it comes back. One source at a time may use a folder; it locks it, and that
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -26,6 +26,9 @@ from leaselog.spark import runs
 from leaselog.spark.options import BoxOptions
 from leaselog.spark.remarks import Remarks
 from leaselog.spark.runs import Runs
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["BoxInUse", "OutcomeBox", "Report", "live_boxes"]
 

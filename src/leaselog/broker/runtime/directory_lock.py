@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
+import sys
 
 __all__ = ["DataDirectoryLock", "LockedByAnother"]
 
@@ -18,6 +18,10 @@ class DataDirectoryLock:
     """Held for the life of the process. The kernel lets go of it even after a kill -9."""
 
     def __init__(self, directory: str) -> None:
+        if sys.platform == "win32":
+            raise NotImplementedError("a broker keeps its data on Linux and macOS; on Windows only in memory")
+        import fcntl
+
         path = os.path.join(directory, LOCK)
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:

@@ -7,7 +7,6 @@ simulated one in the test kit. Sockets, timers and the clock that never jumps ar
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable, Sequence
 from secrets import randbelow
@@ -107,6 +106,8 @@ class RealMachine:
     def has_room_for(self, sock: Any) -> bool:
         if self._lock is None:
             return True  # nothing here is a file
+        import resource  # which Windows has not, where no broker has files
+
         # A new descriptor is the lowest that is free: so many are in use. The limit may change while we run.
         limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         return bool(sock.fileno() < limit - min(KEPT_DESCRIPTORS, limit // 4))
