@@ -1,0 +1,10 @@
+"""What is ordered, and whether it has been packed."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Order(models.Model):
+    item = models.CharField(max_length=100)
+    packed_at = models.DateTimeField(null=True)
