@@ -11,7 +11,7 @@ from broker_in_a_box import Box, in_a_box, run, use_persister
 
 from leaselog.broker.cluster.cluster import SHARE_STATE_TOPIC, CreatedTopic, FeatureUpdate, NewTopic
 from leaselog.broker.coordinators.partitions import coordinator_partition
-from leaselog.broker.share_groups import share_groups as share_groups_module
+from leaselog.broker.share_groups import members as share_members_module
 from leaselog.broker.share_state import persister as persister_module
 from leaselog.broker.share_state.persister import NoOpPersister
 from leaselog.coordination.share_state_batches import StateBatch
@@ -480,7 +480,7 @@ def test_who_joins_a_group_that_is_being_deleted_founds_the_next_one() -> None:
 def test_who_would_wait_for_long_until_a_group_may_be_joined_comes_back_for_it(
     work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(share_groups_module, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(share_members_module, "PATIENCE_S", 0.01)
 
     async def story() -> None:
         async with in_a_box() as box:

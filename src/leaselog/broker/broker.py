@@ -35,8 +35,11 @@ from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.machine import Machine, RealMachine
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
+from leaselog.broker.share_groups.administration import ShareGroups
+from leaselog.broker.share_groups.group_turns import GroupTurns
+from leaselog.broker.share_groups.members import ShareMembers
 from leaselog.broker.share_groups.reconciling import reconcile
-from leaselog.broker.share_groups.share_groups import ShareGroups
+from leaselog.broker.share_groups.states import GroupStates
 from leaselog.broker.share_state.colocated_persister import ColocatedPersister
 from leaselog.broker.share_state.coordinator import ShareCoordinator
 from leaselog.broker.share_state.persister import Persister
@@ -119,7 +122,10 @@ class Broker:
                 kept_reads=KeptReads(),
             )
         )
-        self.share_groups = ShareGroups(self.groups, self.shares)
+        turns = GroupTurns()
+        self._group_states = GroupStates(self.groups, self.shares)
+        self.share_members = ShareMembers(self.groups, self.shares, self._group_states, turns)
+        self.share_groups = ShareGroups(self.groups, self.shares.support, self._group_states, turns)
         self._cleaner = Cleaner(
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
         )
@@ -222,7 +228,7 @@ class Broker:
         """Finishes what is under way, syncs and closes everything."""
         self.runtime.is_stopping = True
         self.waiting_room.wake_all()
-        self.share_groups.stop()
+        self._group_states.stop()
         await self.groups.stop()
         await self._server.drain(DRAIN_PATIENCE_S)
         self.shares.clear()

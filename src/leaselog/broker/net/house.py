@@ -19,7 +19,8 @@ from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.metrics import Metrics
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.turns import Turns
-from leaselog.broker.share_groups.share_groups import ShareGroups
+from leaselog.broker.share_groups.administration import ShareGroups
+from leaselog.broker.share_groups.members import ShareMembers
 from leaselog.broker.share_state.coordinator import ShareCoordinator
 
 __all__ = ["House"]
@@ -38,6 +39,7 @@ class House(Protocol):
     cluster: Cluster
     groups: GroupCoordinator
     share_groups: ShareGroups
+    share_members: ShareMembers
     share_coordinator: ShareCoordinator
     shares: SharePartitions
     share_delivery: ShareDelivery

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from leaselog.broker.share_groups.share_groups import ShareGroups
+from leaselog.broker.share_groups.administration import ShareGroups
 from leaselog.coordination.cluster_records import ResourceType
 from leaselog.model import ErrorCode, GroupId, Refused
 

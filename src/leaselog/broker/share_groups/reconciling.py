@@ -9,18 +9,18 @@ served each takes on what the other knows (ADR 0024).
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from typing import Protocol
 
 from leaselog.broker.groups.coordinator import GroupCoordinator
 from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.lending.start import reset_offset
 from leaselog.broker.runtime.structured_log import StructuredLog
-from leaselog.broker.share_groups.share_groups import ShareGroups
+from leaselog.broker.share_groups.administration import ShareGroups
+from leaselog.broker.share_groups.places import in_pieces
 from leaselog.broker.share_state.coordinator import ShareCoordinator
 from leaselog.coordination.group_commands import Done
-from leaselog.coordination.share_group_commands import AdoptShareStates, StatesOfTopic
+from leaselog.coordination.share_group_commands import AdoptShareStates
 from leaselog.coordination.share_group_facts import TopicPartitions
 from leaselog.coordination.share_state_batches import NO_OFFSET
 from leaselog.coordination.share_state_commands import InitializeState, ShareSummary, SummarizeState
@@ -28,9 +28,6 @@ from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, Refused, TopicId, TopicPartition
 
 __all__ = ["reconcile"]
-
-#: keys that the persister is asked about at a time
-KEYS_AT_A_TIME = 1_000
 
 log = StructuredLog("share groups")
 
@@ -91,7 +88,7 @@ async def _begin_lost(house: Reconcilable, group_id: GroupId) -> None:
     described = await house.share_groups.describe(group_id)
     if isinstance(known, Refused) or isinstance(described, Refused):
         return
-    for some in _in_pieces((topic, i) for topic in known for i in sorted(topic.partitions)):
+    for some in in_pieces((topic, i) for topic in known for i in sorted(topic.partitions)):
         keys = [SharePartitionKey(group_id, topic.topic_id, i) for topic, i in some]
         summaries = await asyncio.gather(
             *(house.shares.support.persister.read_summary(SummarizeState(key)) for key in keys)
@@ -113,9 +110,3 @@ def _start_now(house: Reconcilable, group_id: GroupId, name: TopicPartition) -> 
     policy = house.shares.support.cluster.configuration.group(group_id).share_auto_offset_reset
     start = reset_offset(policy, partition.log, now_ms=house.shares.support.runtime.now_ms())
     return NO_OFFSET if isinstance(start, Refused) else start
-
-
-def _in_pieces(places: Iterable[tuple[StatesOfTopic, int]]) -> Iterator[list[tuple[StatesOfTopic, int]]]:
-    left = iter(places)
-    while piece := list(islice(left, KEYS_AT_A_TIME)):
-        yield piece

@@ -84,7 +84,7 @@ def share_fetch(
         return _refusal(session, context)
     seats = broker.shares.seats(session)
     if request.share_session_epoch == INITIAL_EPOCH:
-        broker.share_groups.session_begun(session)
+        broker.share_members.session_begun(session)
     elif added or forgotten:
         seats.update(added, forgotten)
     if len(session.partitions) > MAX_PARTITIONS:

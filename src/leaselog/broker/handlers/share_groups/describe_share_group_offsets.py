@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from leaselog.broker.lending.feature import has_share_groups
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.broker.share_groups.share_groups import PartitionOffset
+from leaselog.broker.share_groups.administration import PartitionOffset
 from leaselog.coordination.share_group_commands import StatesOfTopic
 from leaselog.model import ZERO_UUID, ErrorCode, GroupId, Refused
 from leaselog.wire.messages.describe_share_group_offsets import (

@@ -34,7 +34,7 @@ async def share_group_heartbeat(
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     if not 0 < len(request.member_id) <= MAX_MEMBER_ID_CHARS:
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
-    beat = await context.broker.share_groups.heartbeat(_command(request, context))
+    beat = await context.broker.share_members.heartbeat(_command(request, context))
     if isinstance(beat, Refused):
         return ShareGroupHeartbeatResponse(error_code=beat.code, error_message=beat.message)
     return _response(beat)
