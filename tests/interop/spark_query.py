@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from leaselog.spark.batch import BEGINNING
+from leaselog.spark.batch import BEGINNING, Batch
 from leaselog.spark.group_member import GroupMember
 from leaselog.spark.options import SourceOptions
 from leaselog.spark.queue_reader import QueueReader
@@ -54,8 +54,9 @@ class Query:
         return end
 
     def carry_out(self, end: dict[str, Any]) -> None:
+        lives = Batch.from_offset(end).lives
         for share in self.queue.plan(self.checkpoint, end):
-            for batch in read_ranges(RangeReader(self.options.box.bootstrap_servers), share):
+            for batch in read_ranges(RangeReader(self.options.box.bootstrap_servers), share, lives):
                 self.rows += zip(
                     batch.column("partition").to_pylist(), batch.column("offset").to_pylist(), strict=True
                 )

@@ -19,6 +19,7 @@ from interop.spark_query import DEADLINE_S, Query
 from leaselog.admin import Admin, NewTopic, ShareOffset
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import Batch
+from leaselog.spark.range_reader import DataLoss
 
 pytestmark = pytest.mark.all_on_kafka
 
@@ -132,6 +133,61 @@ def test_a_group_that_was_set_back_while_its_driver_was_down_is_processed_again(
         admin.alter_share_group_offsets(group, {TopicPartition(topic, 0): 0})
     with query(broker, topic, group, before.checkpoint) as after:
         work_until(lambda: is_done(broker, topic, group), after)
+    assert after.rows == [(0, number) for number in range(20)]
+
+
+@pytest.mark.on_kafka
+def test_a_topic_that_is_made_again_while_its_query_runs_is_read_from_its_first_record_on(
+    broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    topic, group = fresh("topic"), fresh("group")
+    make_topic(broker, topic, 20, partitions=1)
+    with query(broker, topic, group) as reading:
+        reading.carry_out(reading.next_batch())
+        with Admin(broker.address) as admin:
+            admin.delete_topics([topic])
+            wait_until(
+                lambda: topic not in [told.name for told in admin.list_topics()],
+                "the topic to be gone",
+                DEADLINE_S,
+            )
+        make_topic(broker, topic, 10, partitions=1)
+        # Nobody could be told of the outcomes of those of before.
+        work_until(lambda: is_done(broker, topic, group), reading)
+    assert reading.rows == [(0, number) for number in (*range(20), *range(10))]
+
+
+@pytest.mark.on_kafka
+def test_a_batch_of_a_topic_that_was_made_again_fails_instead_of_reading_other_records(
+    broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    topic, group = fresh("topic"), fresh("group")
+    make_topic(broker, topic, 20, partitions=1)
+    with query(broker, topic, group) as reading:
+        end = reading.next_batch()
+        with Admin(broker.address) as admin:
+            admin.delete_topics([topic])
+            wait_until(
+                lambda: topic not in [told.name for told in admin.list_topics()],
+                "the topic to be gone",
+                DEADLINE_S,
+            )
+        make_topic(broker, topic, 20, partitions=1)
+        with pytest.raises(DataLoss, match="the topic was deleted and made again"):
+            reading.carry_out(end)
+
+
+@pytest.mark.on_kafka
+def test_another_group_over_the_checkpoint_of_a_query_gets_every_record(
+    broker: BrokerProcess, fresh: Callable[[str], str]
+) -> None:
+    topic, group, other = fresh("topic"), fresh("group"), fresh("other")
+    make_topic(broker, topic, 20, partitions=1)
+    with query(broker, topic, group) as before:
+        before.carry_out(before.next_batch())
+        work_until(lambda: is_done(broker, topic, group), before)
+    with query(broker, topic, other, before.checkpoint) as after:
+        work_until(lambda: is_done(broker, topic, other), after)
     assert after.rows == [(0, number) for number in range(20)]
 
 

@@ -25,13 +25,15 @@ CONFIG = {
     "group.share.heartbeat.interval.ms": "1000",
 }
 
+HERE = Path(__file__).parent
+
 _names = itertools.count(1)
 _broker = pytest.StashKey[BrokerProcess]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "spark" in item.path.parts:
+        if item.path.is_relative_to(HERE):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.filterwarnings("default"))  # pyspark has some of its own
 

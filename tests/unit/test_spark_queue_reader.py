@@ -51,6 +51,8 @@ class FakeMember:
         self.coming: dict[TopicPartition, Progress] = {}
         self.ended: set[str] = set()
         self.state_epoch: int | None = None
+        #: which topic of the name it is
+        self.life = "first"
         self.is_closed = False
 
     def acquire(self, timeout_s: float, records: int, size_bytes: int) -> Acquisition:
@@ -60,7 +62,8 @@ class FakeMember:
             return Acquisition([], 0)
         ranges = runs_of(self.fetches.pop(0))
         assert count(ranges) <= records
-        return Acquisition([Lent(f"lease {len(self.asked)}", ranges)], count(ranges) * 100)
+        lent = [Lent(f"lease {len(self.asked)}", ranges)]
+        return Acquisition(lent, count(ranges) * 100, {"t": self.life})
 
     def epochs(self, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         assert self.asked, "only a member can rely on them"
@@ -137,7 +140,9 @@ def test_a_batch_is_what_was_acquired_and_tasks_share_it() -> None:
     member.fetches = [[run(0, 100)], [run(200, 300, 2)]]
     queue = reader(member, parallelism="4")
     end = latest(queue, BEGIN)
-    assert Batch.from_offset(end) == Batch(1, (run(0, 100), run(200, 300, 2)))
+    assert Batch.from_offset(end) == Batch(
+        1, (run(0, 100), run(200, 300, 2)), lives={"t": "first"}, group_id="g"
+    )
     assert [count(share) for share in queue.plan(BEGIN, end)] == [50, 50, 50, 50]
     assert member.settled == []
 
@@ -210,7 +215,7 @@ def test_a_restart_replays_the_unfinished_batch_and_accepts_what_the_broker_lend
     assert queue.plan(one, two) == [(run(10, 30),)]
     member.fetches = [[run(0, 30, 2), run(30, 40)]]
     three = latest(queue, two)
-    assert Batch.from_offset(three) == Batch(3, (run(30, 40),))
+    assert Batch.from_offset(three) == Batch(3, (run(30, 40),), lives={"t": "first"}, group_id="g")
     assert member.told() == {ACCEPT: (run(0, 30, 2),)}
 
 
@@ -253,6 +258,64 @@ def test_a_delivery_that_was_not_counted_is_told_from_a_group_that_was_set_back_
         assert member.settled == []
 
 
+def test_a_topic_that_is_made_again_while_a_batch_runs_is_processed_from_its_first_record_on() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)], []]
+    queue = reader(member)
+    end = latest(queue, BEGIN)
+    member.answers = [Settled(ConnectionLost("the topic is no more"))]
+    member.life = "second"
+    member.fetches = [[run(0, 5)]]
+    two = Batch.from_offset(latest(queue, end))
+    assert (two.ranges, two.lives) == ((run(0, 5),), {"t": "second"})
+    assert member.told() == {ACCEPT: (run(0, 10),)}, "of those of before alone"
+
+
+def test_what_waits_for_its_batch_is_gone_with_its_topic() -> None:
+    member = FakeMember()
+    member.fetches = [[run(0, 10)]]
+    queue = reader(member)
+    assert latest(queue, BEGIN, Room(least_records=15)) == BEGIN
+    member.life = "second"
+    member.fetches = [[run(20, 40)]]
+    end = latest(queue, BEGIN, Room(least_records=15))
+    assert Batch.from_offset(end).ranges == (run(20, 40),)
+    queue.over(end)
+    assert member.told() == {ACCEPT: (run(20, 40),)}
+
+
+@pytest.mark.parametrize("deliveries", [1, 2])
+def test_a_topic_that_was_made_again_while_the_driver_was_down_is_processed_from_its_first_record_on(
+    deliveries: int,
+) -> None:
+    first = FakeMember()
+    first.state_epoch = 7
+    first.fetches = [[run(0, 10)]]
+    one = latest(reader(first), BEGIN)
+
+    member = FakeMember()
+    member.state_epoch, member.life = 7, "second"
+    member.fetches = [[run(0, 10, deliveries)]]
+    assert Batch.from_offset(latest(reader(member), one)).ranges == (run(0, 10, deliveries),)
+    assert member.settled == []
+
+
+@pytest.mark.parametrize("deliveries", [1, 2])
+def test_another_group_over_the_same_checkpoint_begins_anew(deliveries: int) -> None:
+    first = FakeMember()
+    first.state_epoch = 7
+    first.fetches = [[run(0, 10)]]
+    one = latest(reader(first), BEGIN)
+
+    member = FakeMember()
+    member.state_epoch = 7
+    member.fetches = [[run(0, 10, deliveries)]]
+    queue = reader(member, **{"kafka.share.group.id": "other"})
+    two = Batch.from_offset(latest(queue, one))
+    assert (two.number, two.ranges, two.group_id) == (2, (run(0, 10, deliveries),), "other")
+    assert member.settled == []
+
+
 def test_what_others_have_got_of_a_replayed_batch_is_read_all_the_same_and_not_waited_for() -> None:
     member = FakeMember()
     member.fetches = [[run(0, 4, 2)]]
@@ -271,7 +334,7 @@ def test_what_waits_for_its_batch_is_never_more_than_a_limit_of_records() -> Non
     end = Batch(1, (run(0, 50),)).to_offset()
     queue.plan(BEGIN, end)
     batch = Batch.from_offset(latest(queue, end, Room(records=15)))
-    assert batch == Batch(2, (run(50, 65),))
+    assert batch == Batch(2, (run(50, 65),), lives={"t": "first"}, group_id="g")
     assert Batch.from_offset(latest(queue, batch.to_offset(), Room(records=100))).ranges == (run(65, 90),)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from leaselog.client import BrokerError
+from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.spark import range_reader
@@ -88,12 +89,16 @@ class LogCluster:
 
 
 def read(
-    monkeypatch: pytest.MonkeyPatch, cluster: LogCluster, *ranges: Run, **more: Any
+    monkeypatch: pytest.MonkeyPatch,
+    cluster: LogCluster,
+    *ranges: Run,
+    lives: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> list[pa.RecordBatch]:
     monkeypatch.setattr(range_reader, "Cluster", lambda *_, **__: cluster)
 
     async def collect() -> list[pa.RecordBatch]:
-        return [batch async for batch in RangeReader("h:1", **more).batches(runs_of(ranges))]
+        return [batch async for batch in RangeReader("h:1", **more).batches(runs_of(ranges), lives or {})]
 
     return asyncio.run(collect())
 
@@ -113,6 +118,17 @@ def test_exactly_the_ranges_are_read_with_their_delivery_counts(monkeypatch: pyt
     assert column(batches, "value") == [b"%d" % offset for offset in offsets]
     assert column(batches, "delivery_count") == [1, 1, 2, 2, 2, 2, *[1] * 10]
     assert set(column(batches, "topic")) == {"t"}
+
+
+def test_records_of_a_topic_that_was_made_again_are_not_taken_for_those_that_were_planned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here, before = as_kafka_text(TOPIC.topic_id), as_kafka_text(UUID(int=6))
+    assert len(column(read(monkeypatch, LogCluster(), run(3, 5), lives={"t": here}), "offset")) == 2
+    with pytest.raises(DataLoss, match="the topic was deleted and made again"):
+        read(monkeypatch, LogCluster(), run(3, 5), run(7, 9), lives={"t": before})
+    kept = read(monkeypatch, LogCluster(), run(3, 5), run(7, 9), lives={"t": before}, fail_on_data_loss=False)
+    assert kept == []
 
 
 def test_what_lies_between_ranges_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,9 +14,11 @@ from leaselog.model import TopicPartition
 from leaselog.spark import runs
 from leaselog.spark.runs import Runs
 
-__all__ = ["BEGINNING", "Batch", "Epochs"]
+__all__ = ["BEGINNING", "Batch", "Epochs", "Lives"]
 
 Epochs = Mapping[TopicPartition, int]
+#: by topic its id, as Kafka spells it: a topic that is deleted and made again has the same name and other records
+Lives = Mapping[str, str]
 
 VERSION = 1
 
@@ -29,11 +31,19 @@ class Batch:
     ranges: Runs
     #: of the group's state in their partitions, as far as they are known
     epochs: Epochs = field(default_factory=dict)
+    #: what the offsets are offsets of, as far as it is known
+    lives: Lives = field(default_factory=dict)
+    #: whose records they were; empty if that is not known
+    group_id: str = ""
 
     def to_offset(self) -> dict[str, Any]:
         offset = {"version": VERSION, "batch": self.number, "ranges": runs.to_json(self.ranges)}
         if self.epochs:
             offset["epochs"] = _epochs_to_json(self.epochs)
+        if self.lives:
+            offset["topics"] = dict(sorted(self.lives.items()))
+        if self.group_id:
+            offset["group"] = self.group_id
         return offset
 
     @classmethod
@@ -48,7 +58,13 @@ class Batch:
         number = offset.get("batch")
         if not isinstance(number, int) or number < 0:
             raise ValueError(f"batch {number!r} in the checkpoint: expected a number")
-        return cls(number, runs.from_json(offset.get("ranges")), _epochs_from_json(offset.get("epochs", {})))
+        return cls(
+            number,
+            runs.from_json(offset.get("ranges")),
+            _epochs_from_json(offset.get("epochs", {})),
+            _lives_from_json(offset.get("topics", {})),
+            str(offset.get("group", "")),
+        )
 
 
 def _epochs_to_json(epochs: Epochs) -> dict[str, dict[str, int]]:
@@ -67,6 +83,12 @@ def _epochs_from_json(places: Any) -> dict[TopicPartition, int]:
         }
     except (AttributeError, TypeError, ValueError) as bad:
         raise ValueError(f"not epochs of partitions: {places!r:.200}") from bad
+
+
+def _lives_from_json(topics: Any) -> dict[str, str]:
+    if not isinstance(topics, Mapping):
+        raise ValueError(f"not ids of topics: {topics!r:.200}")
+    return {str(name): str(topic_id) for name, topic_id in topics.items()}
 
 
 BEGINNING = Batch(0, ())

@@ -16,6 +16,7 @@ from leaselog.client.cluster import Cluster
 from leaselog.client.fetcher import list_offsets
 from leaselog.client.loop_thread import LoopThread
 from leaselog.client.share.acknowledgements import Lease
+from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_consumer import AsyncRangeConsumer
 from leaselog.client.share.range_core import LentRanges
 from leaselog.client.share.remarks import Remark
@@ -53,7 +54,13 @@ class GroupMember:
             self._consumer = AsyncRangeConsumer(self._options.consumer_config())
             self._consumer.subscribe(self._options.topics)
         lent = await self._consumer.acquire(timeout_s, records, size_bytes)
-        return Acquisition([_lent(one) for one in lent], sum(one.size_bytes for one in lent))
+        lives = {one.lease.where.topic: one.lease.where.topic_id for one in lent}
+        return Acquisition(
+            # a topic that was made again while they were fetched: nobody can say anything of those of before any more
+            [_lent(one) for one in lent if one.lease.where.topic_id == lives[one.lease.where.topic]],
+            sum(one.size_bytes for one in lent),
+            {topic: as_kafka_text(topic_id) for topic, topic_id in lives.items()},
+        )
 
     async def _set_starting_offsets(self) -> None:
         """Where a group begins that has not begun yet is a config of the group, in Kafka as here."""

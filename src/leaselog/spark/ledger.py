@@ -99,6 +99,12 @@ class Ledger(Generic[L]):
         self._take_held(runs_of(gone))
         return runs_of(gone)
 
+    def forget_topic(self, topic: str) -> None:
+        """It was deleted and made again: what is lent by its name from here on was never seen before."""
+        self._held = [Lent(lent.lease, rest) for lent in self._held if (rest := _without(lent.ranges, topic))]
+        for outcome, decided in self._decided.items():
+            self._decided[outcome] = _without(decided, topic)
+
     def decide(self, decision: Decision, *, is_of_before: bool = False) -> list[Settlement[L]]:
         """A batch is over. Whatever of it is held is to be settled; of the rest, what was done stays known.
 
@@ -145,3 +151,7 @@ class Ledger(Generic[L]):
         decided = self._decided.get(settlement.outcome)
         if decided is not None:
             self._decided[settlement.outcome] = tuple(subtract(decided, settlement.ranges))
+
+
+def _without(some: Runs, topic: str) -> Runs:
+    return tuple(run for run in some if run.topic != topic)

@@ -9,18 +9,21 @@ What Spark tells it, and what follows:
   Its rows are those of the offset log, whoever has got the records since: an attempt of before may have brought them to
   a sink that takes a batch once. What nobody else has got is acquired again first, so that nobody gets it meanwhile.
 - `over`: Spark's commit.
+
+Records are known by topic, partition and offset, which a topic that is deleted and made again gives to others, and of
+which another group has not done the same. So a batch says of which topics, by their ids, and of which group it is.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from leaselog.client import AcknowledgeType, ClientError
 from leaselog.model import TopicPartition
-from leaselog.spark.batch import BEGINNING, Batch, Epochs
+from leaselog.spark.batch import BEGINNING, Batch, Epochs, Lives
 from leaselog.spark.ledger import Ledger, Lent, Settlement
 from leaselog.spark.options import Acknowledge, SourceOptions
 from leaselog.spark.outcome_box import Report
@@ -63,6 +66,8 @@ class LeaseRanOut(RuntimeError):
 class Acquisition:
     lent: Sequence[Lent[Any]]
     size_bytes: int
+    #: of the topics it is from
+    lives: Lives = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,7 @@ class QueueReader:
         self, options: SourceOptions, member: Member, box: Box | None, clock: Callable[[], float]
     ) -> None:
         self._options = options
+        self._group_id = options.box.group_id
         self._member = member
         self._box = box
         self._clock = clock
@@ -122,6 +128,8 @@ class QueueReader:
         self._has_joined = False
         #: of the group's state, since this process is a member: it cannot change before it leaves
         self._epochs = dict[TopicPartition, int]()
+        #: of the topics, as far as somebody held records of them
+        self._lives = dict[str, str]()
         #: as an earlier process had them; None once it is known what became of them
         self._epochs_before: Epochs | None = None
 
@@ -136,7 +144,9 @@ class QueueReader:
         ranges = self._acquire(room)
         if not ranges:
             return start
-        self._planned = Batch(batch.number + 1, ranges, self._epochs_of(ranges))
+        topics = {run.topic for run in ranges}
+        lives = {topic: life for topic, life in self._lives.items() if topic in topics}
+        self._planned = Batch(batch.number + 1, ranges, self._epochs_of(ranges), lives, self._group_id)
         return self._planned.to_offset()
 
     def plan(self, start: Mapping[str, Any], end: Mapping[str, Any]) -> list[Runs]:
@@ -178,10 +188,17 @@ class QueueReader:
         if batch.number <= self._over_number:
             return
         is_ours = batch.number == self._planned.number
+        if not is_ours and batch.group_id not in ("", self._group_id):
+            _log.warning(
+                "the checkpoint is of share group %s: %s begins anew", batch.group_id, self._group_id
+            )
+            self._over_number = batch.number
+            return
         decision = self._decide(batch, is_ours)
         self._over_number = batch.number
         if not is_ours:
             self._epochs_before = batch.epochs
+            self._lives = {**batch.lives, **self._lives}
         self._settle(self._ledger.decide(decision, is_of_before=not is_ours))
 
     def _decide(self, batch: Batch, is_ours: bool) -> Decision:
@@ -201,7 +218,7 @@ class QueueReader:
     def _decide_without_report(self, batch: Batch, is_ours: bool) -> Decision:
         if is_ours:
             raise NoOutcomes(
-                f"batch {batch.number} of share group {self._options.box.group_id} is over and nobody said what"
+                f"batch {batch.number} of share group {self._group_id} is over and nobody said what"
                 f" became of its {count(batch.ranges)} records: with acknowledge=explicit write them to"
                 f' writeStream.format("kafka-share"), or use leaselog.spark.foreach_batch'
             )
@@ -233,7 +250,7 @@ class QueueReader:
         if any(settled.renewal_refused for _, settled in failed):
             raise LeaseRanOut(
                 f"a batch took longer than the leases of its records, and share group"
-                f" {self._options.box.group_id} does not allow to renew them: set its config"
+                f" {self._group_id} does not allow to renew them: set its config"
                 f" share.renew.acknowledge.enable=true, give it a longer share.record.lock.duration.ms, or make"
                 f" batches smaller with maxRecordsPerBatch. Other members may have processed records again"
             )
@@ -250,8 +267,10 @@ class QueueReader:
         found = room.fitting(self._within_target(self._pending))
         room = room.without(count(found), 0)
         while room.is_left:
+            lives = dict(self._lives)
             got, new = self._lend(wait_s, room.fetch_records, room.fetch_bytes)
             self._pending = runs_of([*self._pending, *new])
+            found = tuple(run for run in found if lives.get(run.topic) == self._lives.get(run.topic))
             wanted = room.fitting(tuple(subtract(self._within_target(new), found)))
             found = runs_of([*found, *(again.run for again in overlaps(new, found))])
             now = self._clock()
@@ -275,12 +294,22 @@ class QueueReader:
     def _lend(self, wait_s: float, records: int, size_bytes: int) -> tuple[Acquisition, Runs]:
         """What came, and what of it is new. What has its outcome already is settled."""
         got = self._member.acquire(wait_s, records, size_bytes)
+        self._notice_lives(got.lives)
         if got.lent and self._epochs_before is not None:
             self._dispel_doubts(self._epochs_before)
             self._epochs_before = None
         new, settlements = self._ledger.lend(got.lent)
         self._settle(settlements)
         return got, new
+
+    def _notice_lives(self, lives: Lives) -> None:
+        for topic, life in lives.items():
+            if self._lives.setdefault(topic, life) != life:
+                _log.warning("topic %s was deleted and made again: all of its records are new", topic)
+                self._lives[topic] = life
+                self._ledger.forget_topic(topic)
+                self._pending = tuple(run for run in self._pending if run.topic != topic)
+                self._epochs = {where: n for where, n in self._epochs.items() if where.topic != topic}
 
     def _dispel_doubts(self, before: Epochs) -> None:
         """Now, as a member: before that the group might be set back between the look and the join."""

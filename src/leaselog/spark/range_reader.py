@@ -18,9 +18,11 @@ from leaselog.client import EARLIEST, BrokerError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, Cluster
 from leaselog.client.errors import raise_for
 from leaselog.client.fetcher import list_offsets
+from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.arrow_records import ArrowRows
+from leaselog.spark.batch import Lives
 from leaselog.spark.runs import Run, Runs
 from leaselog.wire.messages.fetch import (
     FetchPartition,
@@ -41,6 +43,8 @@ PARTITION_MAX_BYTES = 4 * 1024 * 1024
 MAX_WAIT_MS = 500
 #: answers in a row without a single record, each after `MAX_WAIT_MS`, before a range that should have some is given up
 MAX_EMPTY_ANSWERS = 20
+#: any topic of the name will do
+NO_LIVES: Lives = {}
 
 _log = logging.getLogger("leaselog.spark")
 
@@ -70,10 +74,13 @@ class RangeReader:
             api_timeout_ms=self.api_timeout_ms,
         )
 
-    async def batches(self, ranges: Runs) -> AsyncIterator[pa.RecordBatch]:
-        """Rows of exactly these ranges, by partition and offset. Raises ``DataLoss`` and what the client raises."""
+    async def batches(self, ranges: Runs, lives: Lives = NO_LIVES) -> AsyncIterator[pa.RecordBatch]:
+        """Rows of exactly these ranges, by partition and offset. Raises ``DataLoss`` and what the client raises.
+
+        ``lives``: of which topics by their ids, where only those will do.
+        """
         rows: ArrowRows | None = None
-        async for run, header, records in self.records(ranges):
+        async for run, header, records in self.records(ranges, lives):
             if rows is None or not rows.is_of(run.topic, run.partition):
                 if rows:
                     yield rows.take()
@@ -84,18 +91,21 @@ class RangeReader:
         if rows:
             yield rows.take()
 
-    async def records(self, ranges: Runs) -> AsyncIterator[tuple[Run, BatchHeader, list[Record]]]:
+    async def records(
+        self, ranges: Runs, lives: Lives = NO_LIVES
+    ) -> AsyncIterator[tuple[Run, BatchHeader, list[Record]]]:
         """The same, not made into rows: what is in each batch of the log, and in which of the ranges it is."""
         async with self.cluster() as cluster:
             for (topic, partition), some in groupby(ranges, key=lambda run: (run.topic, run.partition)):
-                async for found in _Place(cluster, TopicPartition(topic, partition), self).read(list(some)):
+                place = _Place(cluster, TopicPartition(topic, partition), lives.get(topic), self)
+                async for found in place.read(list(some)):
                     yield found
 
 
-def read_ranges(reader: RangeReader, ranges: Runs) -> Iterator[pa.RecordBatch]:
+def read_ranges(reader: RangeReader, ranges: Runs, lives: Lives = NO_LIVES) -> Iterator[pa.RecordBatch]:
     """`RangeReader.batches` for a caller without an event loop."""
     with asyncio.Runner() as runner:
-        batches = reader.batches(ranges)
+        batches = reader.batches(ranges, lives)
         try:
             while (batch := runner.run(_next(batches))) is not None:
                 yield batch
@@ -110,9 +120,12 @@ async def _next(batches: AsyncIterator[pa.RecordBatch]) -> pa.RecordBatch | None
 class _Place:
     """One partition, read from the first of some ranges to the end of the last."""
 
-    def __init__(self, cluster: Cluster, where: TopicPartition, reader: RangeReader) -> None:
+    def __init__(
+        self, cluster: Cluster, where: TopicPartition, life: str | None, reader: RangeReader
+    ) -> None:
         self._cluster = cluster
         self._where = where
+        self._life = life
         self._reader = reader
         self._position = 0
         #: too low for a while if the leader has just taken over: it does not know yet how far its log is safe
@@ -143,6 +156,9 @@ class _Place:
     async def _fetch(self, range_end: int) -> Buffer | None:
         """Whole batches from the position on; None if the log does not go there any more, and that may be."""
         answer = await self._cluster.retrying(self._ask)
+        if answer is None:
+            self._lost(range_end, "the topic was deleted and made again")
+            return None
         if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             earliest = (await list_offsets(self._cluster, {self._where: EARLIEST}))[self._where]
             gone = earliest > self._position
@@ -153,11 +169,15 @@ class _Place:
         self._visible_end = answer.high_watermark
         return answer.records or b""
 
-    async def _ask(self) -> PartitionData:
+    async def _ask(self) -> PartitionData | None:
+        """None if the topic is not the one that is meant."""
         where = self._where
         topology, self._topology = self._topology, None  # unless all goes well it is looked up again
         if topology is None:
             topology = await self._cluster.topology([where.topic])
+        topic_id = topology.topic(where.topic).topic_id
+        if self._life is not None and self._life != as_kafka_text(topic_id):
+            return None
         part = FetchPartition(
             partition=where.partition,
             fetch_offset=self._position,
@@ -167,11 +187,7 @@ class _Place:
             max_wait_ms=MAX_WAIT_MS,
             min_bytes=1,
             max_bytes=self._reader.partition_max_bytes,
-            topics=[
-                FetchTopic(
-                    topic=where.topic, topic_id=topology.topic(where.topic).topic_id, partitions=[part]
-                )
-            ],
+            topics=[FetchTopic(topic=where.topic, topic_id=topic_id, partitions=[part])],
         )
         answer = await self._cluster.request(request, FetchResponse, node=topology.leader(where))
         raise_for(answer.error_code)

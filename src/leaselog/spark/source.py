@@ -31,7 +31,7 @@ from pyspark.sql.streaming.datasource import (
 
 from leaselog.client import ClientError, ConfigError
 from leaselog.spark.arrow_records import spark_schema
-from leaselog.spark.batch import BEGINNING
+from leaselog.spark.batch import BEGINNING, Batch, Lives
 from leaselog.spark.driver_end import leave_with_spark
 from leaselog.spark.group_member import GroupMember
 from leaselog.spark.options import Acknowledge, BoxOptions, SourceOptions
@@ -78,9 +78,10 @@ class KafkaShareDataSource(DataSource):
 class _Ranges(InputPartition):
     """One task's work."""
 
-    def __init__(self, ranges: Runs) -> None:
+    def __init__(self, ranges: Runs, lives: Lives) -> None:
         super().__init__(ranges)
         self.ranges = ranges
+        self.lives = lives
 
 
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
@@ -106,10 +107,11 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return dict(self._driver().latest(start, _room(self._options, limit)))
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        return [_Ranges(ranges) for ranges in self._driver().plan(start, end)]
+        lives = dict(Batch.from_offset(end).lives)
+        return [_Ranges(ranges, lives) for ranges in self._driver().plan(start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read_ranges(self._reader, partition.ranges)
+        return read_ranges(self._reader, partition.ranges, partition.lives)
 
     def commit(self, end: dict[str, Any]) -> None:
         self._driver().over(end)
