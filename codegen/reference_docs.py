@@ -61,7 +61,10 @@ KAFKA_METRICS = (
         "left out: runs join and split as records change. `leaselog_share_partition_in_flight_records` by "
         "`leaselog_share_partition_in_flight_runs` is the mean",
     ),
-    ("`FetchLockTimeMs`, `FetchLockRatio`", "left out: nothing locks a share partition"),
+    (
+        "`FetchLockTimeMs`, `FetchLockRatio`",
+        "left out: a share partition has one owner, and needs no such lock",
+    ),
     ("`ShareSessionsCount`", "`leaselog_share_sessions`"),
     ("`SharePartitionsCount`", "`leaselog_share_session_partitions`"),
     ("`ShareSessionEvictionsPerSec`", "`leaselog_share_session_evictions_total`"),

@@ -202,4 +202,4 @@ def test_a_tail_that_was_cut_off_is_told_with_its_partition(monkeypatch: pytest.
     )
     logs.begin()
     logs.open_topic("t", TOPIC, 1, TopicConfig.resolve(BrokerConfig.from_originals({}), {}))
-    assert said == [("recovering after an unclean stop", None), ("cut off what was not whole", 4)]
+    assert said == [("recovering after an unclean stop", None), ("cut off the half-written end of a log", 4)]

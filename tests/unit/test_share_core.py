@@ -629,7 +629,7 @@ def test_an_answer_that_lends_more_than_there_can_be_is_told_and_nothing_is_kept
             return answer
 
     player = subscribed(produced=3, cluster=Boastful())
-    with pytest.raises(BrokerError, match="offsets were lent at once"):
+    with pytest.raises(BrokerError, match="offsets were leased at once"):
         player.poll()
 
 

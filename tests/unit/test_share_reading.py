@@ -107,7 +107,7 @@ def test_records_that_are_spoilt_for_good_go_to_the_consumer_who_rejects_them(
     disk = Disk()
     disk.spoil(lambda data, number: flipped(data, UNDER_CHECKSUM))
     whole(disk.read())
-    assert "records are not what was written" in caplog.text
+    assert "what was read is not what was written" in caplog.text
 
 
 def test_what_compaction_took_is_a_gap_and_no_damage(caplog: pytest.LogCaptureFixture) -> None:

@@ -101,7 +101,7 @@ def test_what_does_not_finish_in_time_goes_back(run: Any, caplog: pytest.LogCapt
         hanging.set()
     assert model.ended() == {}
     assert model.held() == []
-    assert "1 handlers are not done: their records go back" in caplog.text
+    assert "1 handlers have not finished in time: their records are released" in caplog.text
 
 
 def test_a_second_interrupt_ends_it_at_once(run: Any) -> None:

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--from-beginning", action="store_true", help="from the earliest record on")
     parser.add_argument("--max-messages", type=positive, metavar="N", help="stop after so many")
     parser.add_argument(
-        "--timeout-ms", type=positive, metavar="MS", help="stop when nothing came for so long"
+        "--timeout-ms", type=positive, metavar="MS", help="stop when no record came for so long"
     )
     parser.add_argument("--isolation-level", choices=["read_uncommitted", "read_committed"])
     parser.add_argument("--group", metavar="ID", help="read as a member of this consumer group")

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group", metavar="ID", help=f"the share group ({DEFAULT_GROUP})")
     parser.add_argument("--max-messages", type=positive, metavar="N", help="stop after so many")
     parser.add_argument(
-        "--timeout-ms", type=positive, metavar="MS", help="stop when nothing came for so long"
+        "--timeout-ms", type=positive, metavar="MS", help="stop when no record came for so long"
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--reject", action="store_true", help="reject the records: nobody gets them again")
@@ -81,7 +81,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--value-deserializer", metavar="CLASS", help="StringDeserializer, LongDeserializer, …"
     )
-    parser.add_argument("--enable-systest-events", action="store_true", help="print when it has shut down")
+    parser.add_argument(
+        "--enable-systest-events", action="store_true", help="print a line when the command has shut down"
+    )
     parser.add_argument("--json", action="store_true", help="a JSON object a line for each record")
 
 

@@ -56,14 +56,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a cluster that is there already, leaselog's or Apache Kafka's; without it a broker is started",
     )  # fmt: skip
     parser.add_argument(
-        "--topic", default="orders", help="made for it, so there must be none of that name (orders)"
+        "--topic", default="orders", help="the topic to create; there must be none of that name yet (orders)"
     )
     parser.add_argument("--group", default="packing", help="the share group (packing)")
     add_spark_arguments(parser)
     parser.add_argument(
         "--directory",
         metavar="DIR",
-        help="keep everything here: the log, Parquet, the checkpoint, what Spark said",
+        help="keep everything here: the broker's data, Parquet, the checkpoint, Spark's output",
     )
     parser.add_argument(
         "--picture", metavar="FILE", default="pipeline.png", help="where the picture goes (pipeline.png)"

@@ -43,21 +43,23 @@ def add_redrive_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--dead-letter-topic",
         metavar="TOPIC",
-        help="where the letters lie, if not where the group's config says",
+        help="the topic with the letters, if not the one in the group's config",
     )
     parser.add_argument(
-        "--to", metavar="TOPIC", help="with --redrive: into this topic, not where they came from"
+        "--to",
+        metavar="TOPIC",
+        help="with --redrive: put them into this topic instead of the one they came from",
     )
     parser.add_argument(
         "--where", action="append", metavar="CONDITION",
-        help="with --redrive: only letters of which it holds, as delivery.count>3; more than once: all of them",
+        help="with --redrive: only letters that fulfil this, such as delivery.count>3; if repeated, all of them",
     )  # fmt: skip
     parser.add_argument(
-        "--rate", type=float, metavar="N", help="with --redrive: so many letters a second at most"
+        "--rate", type=float, metavar="N", help="with --redrive: at most so many letters a second"
     )
     parser.add_argument(
         "--max-hops", type=positive, metavar="N",
-        help=f"with --redrive: leave what was put back so often already ({MAX_HOPS})",
+        help=f"with --redrive: skip letters that were put back so often before ({MAX_HOPS})",
     )  # fmt: skip
 
 

@@ -103,7 +103,9 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
         # A terminal that closes sends it, and so do tools that mean "read your files again".
-        loop.add_signal_handler(signal.SIGHUP, lambda: log.info("a hang-up changes nothing", signal="SIGHUP"))
+        loop.add_signal_handler(
+            signal.SIGHUP, lambda: log.info("a hang-up signal is ignored", signal="SIGHUP")
+        )
         started_s = loop.time()
         broker = Broker(serving.config, data_dir=serving.data_dir)
         shown_host, bound_port = await broker.start(*serving.listen)

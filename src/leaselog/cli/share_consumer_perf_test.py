@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--threads", type=positive, default=1, metavar="N", help="consumers, in one process (1)"
     )
     parser.add_argument(
-        "--timeout", type=positive, default=10_000, metavar="MS", help="give up when nothing came for so long (10000)"
+        "--timeout", type=positive, default=10_000, metavar="MS", help="stop when no record came for so long (10000)"
     )  # fmt: skip
     parser.add_argument("--reporting-interval", type=positive, default=5_000, metavar="MS", help="5000")
     parser.add_argument(

@@ -90,10 +90,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--list", action="store_true", help="list the share groups")
     action.add_argument("--describe", action="store_true", help="show offsets, members or state of groups")
     action.add_argument("--delete", action="store_true", help="delete groups that have no members")
-    action.add_argument("--reset-offsets", action="store_true", help="let a group begin elsewhere")
+    action.add_argument("--reset-offsets", action="store_true", help="set where a group goes on")
     action.add_argument("--delete-offsets", action="store_true", help="forget how far a group has come")
-    action.add_argument("--pause", action="store_true", help="hand out no records (leaselog)")
-    action.add_argument("--resume", action="store_true", help="hand out records again (leaselog)")
+    action.add_argument("--pause", action="store_true", help="pause groups: they get no records (leaselog)")
+    action.add_argument("--resume", action="store_true", help="resume groups (leaselog)")
     action.add_argument("--inspect", action="store_true", help="show a group's dead letters by cause")
     action.add_argument("--redrive", action="store_true", help="put a group's dead letters back")
     parser.add_argument("--group", action="append", metavar="ID", help="a group; more than once for several")
@@ -111,21 +111,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--verbose",
         action="store_true",
-        help="with --describe: more columns, what is in flight on a leaselog broker, and dead letters",
+        help="with --describe: more columns, and what is in flight (leaselog), and dead letters",
     )
     parser.add_argument(
         "--dry-run", action="store_true", help="with --reset-offsets or --redrive: only show the result"
     )
     parser.add_argument("--execute", action="store_true", help="with --reset-offsets or --redrive: do it")
     add_redrive_arguments(parser)
-    parser.add_argument("--reason", metavar="TEXT", help="with --pause: why, for whoever looks")
+    parser.add_argument("--reason", metavar="TEXT", help="with --pause: why; shown by --describe and top")
     parser.add_argument("--to-earliest", action="store_true", help="begin at the earliest record")
     parser.add_argument("--to-latest", action="store_true", help="begin after the latest record")
     parser.add_argument(
-        "--to-datetime", metavar="YYYY-MM-DDTHH:mm:SS.sss", help="begin with the first record from then on; UTC"
+        "--to-datetime", metavar="YYYY-MM-DDTHH:mm:SS.sss", help="begin with the first record from this time on; UTC"
     )  # fmt: skip
     parser.add_argument(
-        "--timeout", type=positive, default=DEFAULT_TIMEOUT_MS, metavar="MS", help="wait no longer (30000)"
+        "--timeout",
+        type=positive,
+        default=DEFAULT_TIMEOUT_MS,
+        metavar="MS",
+        help="how long to wait for answers (30000)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

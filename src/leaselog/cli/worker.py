@@ -97,20 +97,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--retry-delays",
         type=_delays,
         metavar="S,S,…",
-        help="seconds before a record that failed comes again, the last for all further times"
+        help="seconds until a record that failed is delivered again, the last for all further times"
         " (the group's, or 1,10,60,600)",
     )
     parser.add_argument(
         "--dead-letter-topic",
         metavar="NAME",
-        help="keep records that are given up there, if the group has no such topic yet; made if it is missing",
+        help="set the group's dead-letter topic, if it has none yet; the topic is created if it is missing",
     )
     parser.add_argument(
         "--begins",
         type=_begins,
         default="earliest",
         metavar="WHERE",
-        help="where a group begins that nobody has configured: earliest, latest or by_duration:PT1H (earliest)",
+        help="where a group without share.auto.offset.reset begins: earliest, latest or by_duration:PT1H (earliest)",
     )
     parser.add_argument(
         "--drain-timeout",

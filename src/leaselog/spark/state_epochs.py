@@ -40,7 +40,7 @@ async def state_epochs(
             for where in places:
                 found[where] = await _epoch(cluster, group_id, where)
     except (ClientError, TimeoutError) as failed:
-        _log.info("the epochs of share group %s are not to be had: %s", group_id, failed)
+        _log.info("the epochs of share group %s cannot be read: %s", group_id, failed)
     return found
 
 

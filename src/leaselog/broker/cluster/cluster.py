@@ -241,7 +241,7 @@ class Cluster:
         try:
             self._log.close()
         except OSError as error:
-            log.error("cluster log does not close", failure=error)
+            log.error("the cluster's log cannot be closed", failure=error)
 
     # -- changes --------------------------------------------------------------------------------------------
 
@@ -424,7 +424,7 @@ class Cluster:
         try:
             self._logs.purge()
         except OSError as error:
-            log.error("checkpoints still speak of deleted topics", failure=error)
+            log.error("checkpoints still name deleted topics", failure=error)
         return [d.reply if isinstance(d, Decision) else d for d in decisions]
 
     def _take_away(self, topic: Topic) -> None:

@@ -39,11 +39,13 @@ class BrokerConfig(View):
         "One process is a broker and its own controller; without broker the start is refused."
     )
     controller_listener_names = Texts(
-        "Listeners of these names are left out: there is nobody to connect to them."
+        "Listeners of these names are left out, because a single process has no use for them."
     )
     broker_rack = OptionalText("The rack the broker names in its metadata.")
     listeners = Texts("Where the broker accepts connections, as NAME://host:port.")
-    advertised_listeners = OptionalTexts("What clients are told to connect to. Default: the listeners.")
+    advertised_listeners = OptionalTexts(
+        "The addresses that clients are told to connect to. Default: the listeners."
+    )
     listener_security_protocol_map = Text(
         "The security protocol of each listener name; a listener of any but PLAINTEXT refuses the start."
     )
@@ -91,7 +93,7 @@ class BrokerConfig(View):
     controller_quota_window_size_seconds = Int("The length of such a sample.")
     socket_request_max_bytes = Int("A larger request closes its connection.")
     socket_listen_backlog_size = Int(
-        "Connections the system holds that are not accepted yet; at least 1024 here."
+        "Connections that the system keeps until they are accepted; at least 1024 here."
     )
     socket_send_buffer_bytes = Int("SO_SNDBUF of a connection; -1 leaves it to the system.")
     socket_receive_buffer_bytes = Int("SO_RCVBUF of a connection; -1 leaves it to the system.")
@@ -102,14 +104,14 @@ class BrokerConfig(View):
     max_request_partition_size_limit = Int("The most partitions one DescribeTopicPartitions answers with.")
 
     # Topics.
-    auto_create_topics_enable = Flag("A topic asked for by name springs into being.")
+    auto_create_topics_enable = Flag("A topic is created when a client first asks for it by name.")
     delete_topic_enable = Flag("Topics may be deleted.")
     max_partitions = Int(
         "Partitions of all topics; what would make more is refused with POLICY_VIOLATION, but for internal topics."
     )
-    num_partitions = Int("Partitions of a topic whose creator does not say.")
+    num_partitions = Int("Partitions of a new topic, if nothing else is asked for.")
     default_replication_factor = Int(
-        "Replication factor of a topic whose creator does not say; more than 1 is taken as 1, with a warning."
+        "Replication factor of a new topic, if nothing else is asked for; more than 1 is taken as 1, with a warning."
     )
 
     # The log. What topic keys take their defaults from is read by TopicConfig.
@@ -129,19 +131,21 @@ class BrokerConfig(View):
     group_max_size = Int("The most members of a classic group.")
     group_share_max_size = Int("The most members of a share group.")
     group_share_record_lock_duration_ms = Int(
-        "How long an acquired record stays with its member.", planned=True
+        "How long a lease lasts (Kafka's acquisition lock).", planned=True
     )
     group_share_delivery_count_limit = Int("Deliveries of a record before it is archived.", planned=True)
-    group_share_partition_max_record_locks = Int("Records in flight in one share partition.", planned=True)
+    group_share_partition_max_record_locks = Int(
+        "The most records in flight in one share partition: the size of its window.", planned=True
+    )
     group_share_max_share_sessions = Int("Share sessions of the broker at once.")
     errors_deadletterqueue_auto_create_topics_enable = Flag(
-        "A group's dead-letter topic is made when the first dead letter needs it."
+        "A group's dead-letter topic is created by its first dead letter, if it is missing."
     )
     errors_deadletterqueue_topic_name_prefix = Text(
-        "What the names of dead-letter topics begin with; empty allows any."
+        "Names of dead-letter topics have to begin with this; empty allows any name."
     )
     group_share_initialize_retry_interval_ms = Int(
-        "How long until initializing a share partition is tried again."
+        "How long until the state of a share partition is initialised again, if that failed."
     )
     share_coordinator_state_topic_num_partitions = Int(
         "Partitions of __share_group_state, fixed when it is created."
@@ -154,10 +158,10 @@ class BrokerConfig(View):
         "Updates of a share partition between snapshots."
     )
     share_coordinator_cold_partition_snapshot_interval_ms = Int(
-        "An idle share partition is snapshot this often."
+        "How often the state of an idle share partition is written as a snapshot."
     )
     share_coordinator_write_timeout_ms = Int(
-        "Whoever waits longer for a write of share state is told to try again."
+        "A request that waits longer for a write of share state is answered with an error that the client may retry."
     )
     group_share_persister_class_name = Text(
         "Who keeps share state: org.apache.kafka.server.share.persister.DefaultStatePersister (the share coordinator "

@@ -29,48 +29,52 @@ class GroupConfig(View):
         "How often members are told to send a heartbeat. Right after a change of the group they are asked sooner."
     )
     share_assignment_interval_ms = Int(
-        "The target assignment is computed at most this often, unless somebody would go without."
+        "The assignment is computed at most this often, unless a member would be left without partitions."
     )
-    share_record_lock_duration_ms = Int("How long an acquired record stays with its member.")
+    share_record_lock_duration_ms = Int("How long a lease lasts (Kafka's acquisition lock).")
     share_delivery_count_limit = Int("Deliveries of a record before it is archived.")
-    share_partition_max_record_locks = Int("Records in flight in one share partition.")
+    share_partition_max_record_locks = Int(
+        "The most records in flight in one share partition: the size of its window."
+    )
     share_auto_offset_reset = Text(
-        "Where a new group starts: latest, earliest, or by_duration:PnDTnHnMn.nS ago."
+        "Where a new group begins: latest, earliest, or by_duration:PnDTnHnMn.nS ago."
     )
     share_isolation_level = Text("read_committed hides the records of aborted transactions.", planned=True)
-    share_renew_acknowledge_enable = Flag("Members may renew the lock of a record.")
+    share_renew_acknowledge_enable = Flag("Members may renew the leases of records.")
     errors_deadletterqueue_topic_name = Text(
-        "Where records go that are rejected or out of deliveries; empty archives them without a trace."
+        "The group's dead-letter topic; empty: records are archived without a dead letter."
     )
     errors_deadletterqueue_copy_record_enable = Flag(
-        "A dead letter has the key and the value of its record; without this it only says where that lies."
+        "A dead letter has a copy of its record's key and value; otherwise it only says where the record is."
     )
     errors_deadletterqueue_breaker_ratio = Number(
-        "The breaker: when more than this part of the records that the group finishes is rejected or out of deliveries,"
-        " the group is paused. 0 is no breaker."
+        "The breaker pauses the group when more than this part of the records it has finished was rejected or came back"
+        " after the last delivery. 0: no breaker."
     )
-    errors_deadletterqueue_breaker_window_ms = Int("Over how long the breaker counts.")
+    errors_deadletterqueue_breaker_window_ms = Int(
+        "The breaker looks at the records that were finished within the last so many milliseconds."
+    )
     errors_deadletterqueue_breaker_min_records = Int(
-        "The breaker leaves the group alone while it has finished fewer records than this within the window."
+        "The breaker does not pause the group if fewer records than this were finished within that time."
     )
     share_retry_backoff_ms = Int(
-        "A record that was released, or whose lease ran out, waits so long before its second delivery. 0: it does not."
+        "The delay between a record's first delivery and its second, if it was released or its lease expired. 0: none."
     )
-    share_retry_backoff_multiplier = Number("By what the wait grows with every delivery more.")
-    share_retry_backoff_max_ms = Int("No such wait is longer.")
-    share_retry_backoff_jitter = Number("The part by which a wait may be longer or shorter, by chance.")
+    share_retry_backoff_multiplier = Number("Each further delay is so many times as long as the one before.")
+    share_retry_backoff_max_ms = Int("The longest of these delays.")
+    share_retry_backoff_jitter = Number("A delay is longer or shorter by up to this part, by chance.")
     share_release_delay_max_ms = Int(
-        "The longest wait that a consumer may ask for when it releases a record; what is longer becomes that."
+        "The longest delay that a consumer may ask for when it releases a record; a longer one becomes this."
     )
     share_delivery_paused = Flag(
-        "Nobody of the share group gets records; what is acquired already may be finished. Kept until it is unset."
+        "The group is paused: it gets no records. Records in flight may be finished. Kept until it is unset."
     )
-    share_delivery_paused_reason = Text("Why it is paused, for whoever looks; goes with the pause.")
+    share_delivery_paused_reason = Text("Why the group is paused; removed when it is resumed.")
     share_delivery_paused_by = Text(
-        "Who paused it, `operator` or `breaker`: written by the broker, gone with the pause."
+        "Who paused the group, `operator` or `breaker`: written by the broker, removed when the group is resumed."
     )
     share_delivery_paused_since_ms = Int(
-        "When it was paused, in ms since 1970: written by the broker, gone with the pause."
+        "When the group was paused, in ms since 1970: written by the broker, removed when the group is resumed."
     )
 
     @classmethod

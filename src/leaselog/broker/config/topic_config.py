@@ -26,7 +26,9 @@ class TopicConfig(View):
 
     cleanup_policy = Texts("What becomes of old records: delete, compact, both, or neither.")
     retention_ms = Int("Records are kept this long; -1 is for ever.")
-    retention_bytes = Int("Oldest segments go while a partition is larger than this; -1 keeps all.")
+    retention_bytes = Int(
+        "The oldest segments are deleted while a partition is larger than this; -1: none are."
+    )
     segment_bytes = Int("A segment is closed at this size.")
     segment_ms = Int("A segment is closed at this age.")
     segment_jitter_ms = Int(
@@ -36,7 +38,7 @@ class TopicConfig(View):
     index_interval_bytes = Int(
         "Bytes of the log between two entries of its index; 16384 where it says more, so that no look-up is long."
     )
-    file_delete_delay_ms = Int("A removed segment's files stay this long.")
+    file_delete_delay_ms = Int("The files of a removed segment are kept this long.")
     flush_messages = Int("Records after which a partition is synced in any case.")
     max_message_bytes = Int("The largest record batch the topic takes.")
     message_timestamp_type = Text(
@@ -48,9 +50,9 @@ class TopicConfig(View):
     compression_gzip_level = Int("The level of gzip, where the broker compresses.")
     compression_lz4_level = Int("The level of lz4, where the broker compresses.")
     compression_zstd_level = Int("The level of zstd, where the broker compresses.")
-    delete_retention_ms = Int("A tombstone stays this long in a compacted topic.")
+    delete_retention_ms = Int("A tombstone is kept this long in a compacted topic.")
     min_cleanable_dirty_ratio = Number("A log is compacted when this part of it is new.")
-    min_compaction_lag_ms = Int("A record is left alone by compaction for this long.")
+    min_compaction_lag_ms = Int("Compaction leaves a record alone for this long.")
     max_compaction_lag_ms = Int("A record waits no longer than this for compaction.")
     errors_deadletterqueue_group_enable = Flag("Share groups may send dead letters here.")
 

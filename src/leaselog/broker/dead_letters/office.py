@@ -217,7 +217,7 @@ class DeadLetterOffice:
         if circling:
             self.counts.failed[delivery.group_id] += circling
             log.error(
-                "dead letters would go in a circle, archived without",
+                "records are archived without dead letters, which would go in a circle",
                 group=delivery.group_id,
                 partition=source,
                 topic=target,
@@ -245,7 +245,7 @@ class DeadLetterOffice:
         bad = {error.index for error in refused.record_errors} or set(range(len(portion)))
         self.counts.failed[group_id] += len(bad)
         log.error(
-            "the topic refuses dead letters, archived without",
+            "records are archived without dead letters, which the topic refuses",
             group=group_id,
             partition=target.name,
             records=len(bad),
@@ -257,7 +257,7 @@ class DeadLetterOffice:
         count = delivery.count(at)
         self.counts.failed[delivery.group_id] += count
         log.error(
-            "dead letters are given up, archived without",
+            "records are archived without dead letters, which could not be written",
             group=delivery.group_id,
             partition=delivery.source.name,
             first_offset=at,
@@ -285,7 +285,12 @@ def _originals(delivery: _Delivery, at: int) -> Generator[None, None, tuple[int,
             if delivery.next_at(reached) == delivery.end:
                 return delivery.end, found
     except DecodeError as bad:
-        log.error("what lies in the log is no batch", partition=delivery.source.name, offset=reached, why=bad)
+        log.error(
+            "the log has something that is no batch of records",
+            partition=delivery.source.name,
+            offset=reached,
+            why=bad,
+        )
     return max(reached, at + 1), found
 
 
@@ -295,7 +300,7 @@ def _of_batch(delivery: _Delivery, data: bytes, header: BatchHeader, position: i
         return {r.offset: r for r in read_records(data, header, position) if r.offset in wanted}
     except DecodeError as bad:
         log.error(
-            "a batch with dead letters cannot be read",
+            "a batch whose records are to become dead letters cannot be read",
             partition=delivery.source.name,
             offset=header.base_offset,
             why=bad,

@@ -158,7 +158,7 @@ class ShareDelivery:
         refused = await self._cluster.alter_configs(decide)
         if refused is not None:
             log.error(
-                "the pause of a share group is not written down, it ends with this process",
+                "the pause of a share group cannot be written down and ends with this process",
                 group=group_id,
                 why=refused.message or refused.code.name,
             )

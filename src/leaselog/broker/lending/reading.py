@@ -184,7 +184,7 @@ class ShareReader:
             if is_sound or data == before:
                 if chunk.damage is not None:
                     log.error(
-                        "records are not what was written",
+                        "what was read is not what was written",
                         directory=self._log.directory,
                         at=at,
                         why=chunk.damage,

@@ -44,7 +44,7 @@ class Cleaner:
                 self._logs.checkpoint_cleaned()
             except OSError as failure:
                 # Without it the next start looks at clean records once more, and that is all.
-                log.error("clean offsets are not written down", why=failure)
+                log.error("how far logs are cleaned cannot be written down", why=failure)
         return cleaned
 
     def _plan(self, partition: Partition) -> CleaningJob | None:
@@ -54,7 +54,7 @@ class Cleaner:
             OSError,
             DecodeError,
         ) as failure:  # the others are cleaned all the same, and this one another time
-            log.error("a log cannot be looked at", partition=partition.name, why=failure)
+            log.error("a log cannot be looked at for cleaning", partition=partition.name, why=failure)
             return None
 
     def close(self) -> None:

@@ -54,7 +54,9 @@ class DoomedFiles:
             with suppress(FileNotFoundError):
                 remove(self._files, path)
         except OSError as failure:
-            log.error("files stay that nobody needs, to be removed later", path=path, why=failure)
+            log.error(
+                "files that are not needed cannot be removed, to be tried again", path=path, why=failure
+            )
             return False
         return True
 

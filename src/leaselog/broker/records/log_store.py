@@ -146,7 +146,7 @@ class LogStore:
                 job = partition.log.begin_close()
             except OSError as failure:
                 is_clean = False
-                log.error("a log does not close", partition=partition.name, why=failure)
+                log.error("a log cannot be closed", partition=partition.name, why=failure)
                 continue
             if job is None:
                 partition.log.abandon()
@@ -266,7 +266,7 @@ class LogStore:
         )
         if opened.cut_bytes:
             log.warning(
-                "cut off what was not whole",
+                "cut off the half-written end of a log",
                 partition=name,
                 cut_bytes=opened.cut_bytes,
                 end=opened.end_offset,
@@ -464,7 +464,7 @@ def _end_close(partition: Partition, job: SyncJob, *, is_synced: bool) -> bool:
             job.sync()
     except OSError as failure:
         partition.log.sync_failed(job, failure)
-        log.error("a log does not close", partition=partition.name, why=failure)
+        log.error("a log cannot be closed", partition=partition.name, why=failure)
         return False
     job.conclude()
     partition.log.synced(job)

@@ -81,7 +81,9 @@ class PartitionDirectories:
                 self.put_away(name, due_ms)
             except OSError as failure:
                 log.error(
-                    "files of a deleted partition stay, to be renamed later", partition=name, why=failure
+                    "the files of a deleted partition cannot be renamed, to be tried again",
+                    partition=name,
+                    why=failure,
                 )
                 self._stuck.add(name)
                 self._sync_name_tag(name)
@@ -98,7 +100,7 @@ class PartitionDirectories:
         try:
             self._sync_names()
         except OSError as failure:
-            log.error("deletions are not safe yet, to be synced later", path=self._parent, why=failure)
+            log.error("deletions are not durable yet, to be synced later", path=self._parent, why=failure)
 
     def _sync_names(self) -> None:
         """Else a power cut might bring one back under the name of a topic that was made since."""

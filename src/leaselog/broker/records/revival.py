@@ -87,7 +87,9 @@ class Revival:
                 if failed.was_back_s < now_s - LONGEST_PAUSE_S:
                     failed.attempts = 0
                 failed.due_s = now_s + _pause_s(failed.attempts)
-                log.warning("to be tried again", what=failed.name, pause_s=_pause_s(failed.attempts))
+                log.warning(
+                    "a failed log is to be opened anew", what=failed.name, pause_s=_pause_s(failed.attempts)
+                )
         return min(
             (failed.due_s for failed in self._failed.values() if failed.due_s is not None), default=None
         )
@@ -107,7 +109,7 @@ class Revival:
             failed.attempts += 1
             failed.due_s = now_s + _pause_s(failed.attempts)
             log.warning(
-                "failed again, to be tried again",
+                "a failed log could not be opened, to be tried again",
                 what=failed.name,
                 why=why,
                 attempts=failed.attempts,
@@ -122,7 +124,7 @@ class Revival:
         self._back = {key: back for key, back in self._back.items() if back[1] >= recently_s}
         self._back[key] = (failed.attempts + 1, now_s)
         self.revived += 1
-        log.info("is back", what=failed.name, attempts=failed.attempts + 1)
+        log.info("a failed log is back", what=failed.name, attempts=failed.attempts + 1)
 
 
 def _pause_s(attempts: int) -> float:

@@ -184,7 +184,7 @@ class Turns:
             return
         self._warned[work] = (self._ended_s, 0)
         more = {"untold_before": untold} if untold else {}
-        log.warning("nothing else ran for long", work=work, seconds=round(seconds, 3), **more)
+        log.warning("one piece of work kept all else waiting", work=work, seconds=round(seconds, 3), **more)
 
 
 def _settle(turn: asyncio.Future[None]) -> None:

@@ -136,7 +136,7 @@ class ShareCoordinator:
         if failure is None:
             self.counts.cut += cutting.result()
         else:
-            log.error("what is cut off share state cannot be synced", failure=failure)
+            log.error("the cut of share state cannot be synced", failure=failure)
 
     def state_epochs(self) -> Iterator[tuple[SharePartitionKey, int]]:
         """Of every key whose state is kept here."""

@@ -40,12 +40,12 @@ class CoordinatorCollector(SteppingCollector):
         yield family
         yield GaugeMetricFamily(
             "leaselog_share_group_partitions",
-            "Partitions that share groups have state for, each as often as a group has it",
+            "Share partitions that share groups have state for",
             partition_count,
         )
         yield CounterMetricFamily(
             "leaselog_share_group_rebalances",
-            "New epochs of share groups, each of which makes a new assignment due",
+            "How often a share group changed so that it needs a new assignment",
             groups.counts.share_rebalances,
         )
 
@@ -58,14 +58,18 @@ class CoordinatorCollector(SteppingCollector):
             coordinator.key_count(),
         )
         yield CounterMetricFamily(
-            "leaselog_share_state_written_records", "Records of share state that are safe", counts.written
+            "leaselog_share_state_written_records",
+            "Records of share state written and durable",
+            counts.written,
         )
         yield CounterMetricFamily(
-            "leaselog_share_state_appends", "Appends that these records shared", counts.appends
+            "leaselog_share_state_appends",
+            "Appends in which records of share state were written, one or several at a time",
+            counts.appends,
         )
         yield SummaryMetricFamily(
             "leaselog_share_state_write_seconds",
-            "Time from the decision to its safety, of each record of share state",
+            "Time until a record of share state is durable",
             count_value=counts.written,
             sum_value=counts.write_s,
         )
@@ -76,7 +80,7 @@ class CoordinatorCollector(SteppingCollector):
         )
         yield CounterMetricFamily(
             "leaselog_share_state_cuts",
-            "Share partitions whose state told of records that their log had lost when it was opened",
+            "Share partitions whose state was cut, because it was ahead of a log that had lost records",
             counts.cut,
         )
 

@@ -83,28 +83,40 @@ class ShareCollector(SteppingCollector):
             acknowledged.add_metric([kind.name.lower()], sums.acknowledged[kind])
         yield acknowledged
         for name, text, value in (
-            ("acquired_records", "Deliveries to members", sums.acquired),
+            ("acquired_records", "Deliveries of records to members", sums.acquired),
             ("redelivered_records", "Deliveries that were not the record's first", sums.redelivered),
-            ("released_records", "Records given back because a session ended", sums.released_by_session),
-            ("lock_timeouts", "Records whose lease ran out", sums.lock_timeouts),
+            (
+                "released_records",
+                "Records released because the share session of their member ended",
+                sums.released_by_session,
+            ),
+            ("lock_timeouts", "Records whose lease expired", sums.lock_timeouts),
             (
                 "delayed_records",
-                "Deliveries that failed and whose record waits before the next",
+                "Records that came back and wait for a delay before their next delivery",
                 sums.delayed,
             ),
-            ("given_back_records", "Releases that cost no delivery", sums.given_back),
+            ("given_back_records", "Records given back: their delivery does not count", sums.given_back),
             ("refused_acknowledgements", "Acknowledgements refused", sums.refused_acknowledgements),
             ("failed_writes", "Writes of share state that failed", sums.failed_writes),
-            ("fetch_expired", "Share fetches that waited in vain", metrics.expired_fetches),
+            ("fetch_expired", "Share fetches that waited and got no records", metrics.expired_fetches),
             ("fetch_partitions", "Partitions that share fetches looked at", metrics.partitions_asked),
-            ("fetch_partitions_given", "Of those, the ones that gave records", metrics.partitions_given),
-            ("session_evictions", "Share sessions ended with their connection", metrics.evicted_sessions),
+            (
+                "fetch_partitions_given",
+                "Partitions that share fetches looked at and got records from",
+                metrics.partitions_given,
+            ),
+            (
+                "session_evictions",
+                "Share sessions that ended because their connection did",
+                metrics.evicted_sessions,
+            ),
         ):
             yield CounterMetricFamily(f"leaselog_share_{name}", text, value)
 
     def _sessions(self) -> Iterable[Metric]:
         sessions = self._broker.shares.sessions
-        yield GaugeMetricFamily("leaselog_share_sessions", "Share sessions open", len(sessions))
+        yield GaugeMetricFamily("leaselog_share_sessions", "Open share sessions", len(sessions))
         yield GaugeMetricFamily(
             "leaselog_share_session_partitions", "Partitions in all share sessions", sessions.partition_count
         )
@@ -112,13 +124,13 @@ class ShareCollector(SteppingCollector):
     def _per_group(self) -> Iterable[Metric]:
         yield LongFamily(
             RATIO,
-            "Of the partitions a share fetch names, the part that gave records",
+            "The part of the partitions in a share fetch that gave records, from 0 to 1",
             "histogram",
             lambda: self._of_groups(RATIO, lambda fetches: fetches.ratio),
         )
         yield LongFamily(
             ACQUIRE,
-            "Time from a share fetch's first look to the one that got records",
+            "Time from the start of a share fetch until it had records",
             "histogram",
             lambda: self._of_groups(ACQUIRE, lambda fetches: fetches.acquire_seconds),
         )
@@ -135,7 +147,11 @@ class ShareCollector(SteppingCollector):
         counts = self._broker.dead_letters.counts
         for name, text, by_group in (
             ("written", "Dead letters written", counts.written),
-            ("failed", "Records archived without the dead letter they should have had", counts.failed),
+            (
+                "failed",
+                "Records archived without a dead letter, because it could not be written",
+                counts.failed,
+            ),
         ):
             full_name = f"leaselog_share_dead_letters_{name}"
             yield LongFamily(full_name, text, "counter", partial(_by_group, f"{full_name}_total", by_group))
@@ -147,7 +163,7 @@ class ShareCollector(SteppingCollector):
             yield None
         yield LongFamily(
             PENDING,
-            "Records whose dead letters are on their way",
+            "Records whose dead letters are being written",
             "gauge",
             lambda: _by_group(PENDING, on_their_way),
         )
@@ -156,19 +172,19 @@ class ShareCollector(SteppingCollector):
         delivery = self._broker.share_delivery
         paused = GaugeMetricFamily(
             "leaselog_share_group_paused",
-            "1 for a group that is given no records until somebody resumes it; by: operator or breaker",
+            "1 for a paused group; by says who paused it, operator or breaker",
             labels=["group", "by"],
         )
         for group_id, config in sorted(delivery.paused(), key=lambda found: found[0]):
             paused.add_metric([group_id, config.share_delivery_paused_by], 1)
         trips = CounterMetricFamily(
-            "leaselog_share_breaker_trips", "How often the breaker paused a group", labels=["group"]
+            "leaselog_share_breaker_trips", "How often the breaker has paused a group", labels=["group"]
         )
         for group_id, count in sorted(delivery.trips.items()):
             trips.add_metric([group_id], count)
         given_up = CounterMetricFamily(
             "leaselog_share_given_up_records",
-            "Records that had all their deliveries in a group without a dead-letter topic: nobody gets them again",
+            "Records archived after their last delivery without a dead letter, as their group has no dead-letter topic",
             labels=["group"],
         )
         for group_id, count in sorted(delivery.given_up.items()):
@@ -185,7 +201,7 @@ class ShareCollector(SteppingCollector):
             yield None
         yield GaugeMetricFamily(
             "leaselog_share_partitions_untold",
-            "Share partitions of which nothing is told by partition, as there are too many",
+            "Share partitions that are left out of the metrics by partition, because there are too many",
             len(owners) - len(told) + other_count - len(others),
         )
         for name, text, of in BACKLOG:
@@ -227,22 +243,37 @@ def _by_group(name: str, counts: Mapping[GroupId, int]) -> Iterator[Sample]:
 
 
 PER_PARTITION: tuple[tuple[str, str, str, Callable[[SharePartition], int]], ...] = (
-    ("lock_timeouts", "Records whose lease ran out", "counter", lambda m: m.counters.lock_timeouts),
-    ("in_flight_records", "Records of the window", "gauge", lambda m: m.end - m.start),
-    ("in_flight_runs", "Runs of records alike in the window", "gauge", lambda m: m.run_count),
+    ("lock_timeouts", "Records whose lease expired", "counter", lambda m: m.counters.lock_timeouts),
+    (
+        "in_flight_records",
+        "Records in the window: from the start offset to the last one acquired",
+        "gauge",
+        lambda m: m.end - m.start,
+    ),
+    (
+        "in_flight_runs",
+        "Runs of neighbouring records in the window with the same state",
+        "gauge",
+        lambda m: m.run_count,
+    ),
     (
         "acquired_records_held",
         "Records leased to a member now",
         "gauge",
         lambda m: m.count(RecordState.ACQUIRED),
     ),
-    ("waiting_records", "Records held back until a time", "gauge", lambda m: m.waiting_count),
+    (
+        "waiting_records",
+        "Records that wait for a delay before their next delivery",
+        "gauge",
+        lambda m: m.waiting_count,
+    ),
 )
 
 BACKLOG: tuple[tuple[str, str, Callable[[Backlog, int], float | None]], ...] = (
     (
         "leaselog_share_partition_lag",
-        "Records nobody has finished yet (KIP-1226), whether or not anybody consumes",
+        "Records not finished yet (KIP-1226), whether or not the group has members",
         lambda found, _: found.lag,
     ),
     (

@@ -65,7 +65,9 @@ class CountCollector(Collector):
 
     def _errors(self) -> Metric:
         errors = CounterMetricFamily(
-            "leaselog_request_errors", "Error codes in answers, by API", labels=["api", "error"]
+            "leaselog_request_errors",
+            "Answers that have an error code, by API and error",
+            labels=["api", "error"],
         )
         for (api, code), count in self._metrics.errors.items():
             errors.add_metric([api, _error_name(code)], count)
@@ -75,7 +77,7 @@ class CountCollector(Collector):
         metrics = self._metrics
         yield CounterMetricFamily(
             "leaselog_connections_refused",
-            "Connections closed because they made no sense",
+            "Connections closed because what came over them was no Kafka request",
             metrics.connections_refused,
         )
         yield CounterMetricFamily(
@@ -108,7 +110,7 @@ class CountCollector(Collector):
         yield requests
         yield CounterMetricFamily("leaselog_received_bytes", "Bytes received from clients", metrics.bytes_in)
         yield CounterMetricFamily(
-            "leaselog_sent_bytes", "Bytes handed to clients' sockets", metrics.bytes_out
+            "leaselog_sent_bytes", "Bytes written to clients' sockets", metrics.bytes_out
         )
         text = "Time from a request's start to its answer, waits included, by API"
         family = HistogramMetricFamily("leaselog_request_seconds", text, labels=["api"])
@@ -124,9 +126,7 @@ class TurnCollector(Collector):
         self._turns = turns
 
     def collect(self) -> Iterable[Metric]:
-        text = (
-            "Times that work kept the broker to itself for more than a millisecond, by API or background work"
-        )
+        text = "How long one piece of work kept all else waiting, if more than a millisecond, by API or work"
         long = HistogramMetricFamily("leaselog_long_turn_seconds", text, labels=["work"])
         for work, seconds in sorted(self._turns.long.items()):
             long.add_metric([work], seconds.buckets(), seconds.total)
@@ -148,18 +148,22 @@ class _BrokerCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         broker = self._broker
         yield GaugeMetricFamily("leaselog_connections", "Open connections", broker.connection_count())
-        yield GaugeMetricFamily("leaselog_waiting_requests", "Parked long polls", len(broker.waiting_room))
+        yield GaugeMetricFamily(
+            "leaselog_waiting_requests",
+            "Requests that wait for records or for time to pass",
+            len(broker.waiting_room),
+        )
         yield GaugeMetricFamily(
             "leaselog_unsent_bytes",
-            "Bytes of answers that slow clients have yet to take",
+            "Bytes of answers that clients have not read yet",
             broker.unsent_bytes(),
         )
         yield GaugeMetricFamily("leaselog_fetch_sessions", "Fetch sessions kept", len(broker.fetch_sessions))
         yield from _revival(broker.logs.revival)
         for name, text, value in (
             ("leaselog_log_size_bytes", "Bytes on disk", _size_bytes),
-            ("leaselog_log_start_offset", "First offset kept", _start_offset),
-            ("leaselog_log_end_offset", "Next offset", _end_offset),
+            ("leaselog_log_start_offset", "Offset of the first record that is kept", _start_offset),
+            ("leaselog_log_end_offset", "Offset that the next record will get", _end_offset),
         ):
             yield LongFamily(name, text, "gauge", partial(self._of_logs, name, value))
 
@@ -184,12 +188,12 @@ def _end_offset(partition: Partition) -> int:
 def _revival(revival: Revival) -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "leaselog_failed_logs",
-        "Logs that take no writes, or cannot be opened, until they are back",
+        "Logs that failed and are not back yet: they take no writes, or cannot be opened",
         len(revival),
     )
-    yield CounterMetricFamily("leaselog_log_failures", "Times that a log has failed", revival.failures)
+    yield CounterMetricFamily("leaselog_log_failures", "How often a log has failed", revival.failures)
     yield CounterMetricFamily(
-        "leaselog_log_returns", "Times that a log that had failed was opened anew", revival.revived
+        "leaselog_log_returns", "How often a failed log was opened anew", revival.revived
     )
 
 

@@ -258,10 +258,10 @@ def lent_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[L
     start, end, count, lent = 0, 0, -1, 0
     for first, last, delivery_count in first_last_counts:
         if first < end or last < first:
-            raise BadValue(f"offsets {first} to {last} were lent behind offset {end}")
+            raise BadValue(f"offsets {first} to {last} were leased behind offset {end}")
         lent += last + 1 - first
         if lent > MAX_LENT_OFFSETS:
-            raise BadLength(f"{lent} offsets were lent at once, expected at most {MAX_LENT_OFFSETS}")
+            raise BadLength(f"{lent} offsets were leased at once, expected at most {MAX_LENT_OFFSETS}")
         if first == end and delivery_count == count:
             end = last + 1
             continue

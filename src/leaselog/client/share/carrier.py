@@ -152,7 +152,7 @@ class Carrier:
         if not is_ours and not self._has_warned and ask.has_asked_remarks:
             self._has_warned = True
             _log.warning(
-                "%s is not leaselog's: a delay, a reason and what is given back are a plain release or rejection there",
+                "%s is no leaselog broker: it ignores delays and reasons, and there giving back is a plain release",
                 connection.address,
             )
 

@@ -140,8 +140,8 @@ async def meet_group(cluster: Cluster, group_id: str, begins: str | None) -> Gro
         if refused.is_retriable:
             raise
         _log.warning(
-            "group %s: its configs are not to be had (%s), so where it begins is left as it is,"
-            " and nobody knows which delivery of a record is the last",
+            "group %s: its configs cannot be read (%s), so where it begins is not changed,"
+            " and which delivery of a record is the last is not known",
             group_id,
             refused,
         )

@@ -84,7 +84,7 @@ class RangeCore(ShareCore):
 
     def take(self, now_ms: int, limit: int) -> list[ShareRecord[Any, Any]]:
         """Never: records that were left out would look like gaps, and be settled as such."""
-        raise IllegalState("This consumer lends ranges of offsets, not records.")
+        raise IllegalState("This consumer leases ranges of offsets, not records.")
 
     def take_ranges(self, now_ms: int) -> list[LentRanges]:
         """Everything acquired since. From here on it is held and renewed. Raises what there is to know first."""

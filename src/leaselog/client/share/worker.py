@@ -414,14 +414,14 @@ class WorkLoop:
             return
         knows_letters = self._terms.dead_letter_topic is not None
         _log.warning(
-            "%s offset %s failed at delivery %s of %s and will not come again to group %s, which has no dead-letter"
+            "%s offset %s failed at delivery %s of %s and is not delivered again to group %s, which has no dead-letter"
             " topic.%s %s",
             record.where,
             record.offset,
             record.delivery_count,
             self._terms.delivery_limit,
             self._consumer.config.group_id,
-            f" So did {self._lost_unsaid} more since the last warning." if self._lost_unsaid else "",
+            f" So did {self._lost_unsaid} more records since the last warning." if self._lost_unsaid else "",
             "Set the group's errors.deadletterqueue.topic.name or raise its share.delivery.count.limit."
             if knows_letters
             else "Raise the cluster's group.share.delivery.count.limit, or have the handler keep what is_last_attempt.",
@@ -455,7 +455,9 @@ class WorkLoop:
             self._consumer.pump()
             await self._consumer.changed(min(remaining, _IDLE_WAIT_MS / 1000))
         if self._running:
-            _log.warning("%s handlers are not done: their records go back", len(self._running))
+            _log.warning(
+                "%s handlers have not finished in time: their records are released", len(self._running)
+            )
             self._cut()
 
 
