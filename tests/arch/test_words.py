@@ -41,7 +41,6 @@ ALLOWED = {
         "docs/reference/metrics.md",
         "left out: a share partition has one owner, and needs no such lock",
     ): "Kafka's locks in its broker",
-    ("docs/guides/worker.md", "a visibility timeout"): "a row about Celery, whose word it is",
     ("docs/reference/configuration.md", "How long a lease lasts (Kafka's acquisition lock)."): "Kafka's name",
 }
 #: errors in Kafka's own words, which its clients show, too

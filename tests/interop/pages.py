@@ -1,7 +1,7 @@
 """What has to be there before a page is followed, what its blocks have to show, and which of them nobody can run here.
 
-Owns the tables; `page_blocks.py` runs blocks, `test_pages.py` goes through the pages, and `tests/arch/test_blocks.py`
-sees to it that no block is forgotten.
+Owns the tables, and going through one page; `page_blocks.py` runs blocks, `test_pages.py` goes through all pages, and
+`tests/arch/test_blocks.py` sees to it that no block is forgotten.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from interop.broker_process import CHECKOUT
+from interop.page_blocks import ADDRESS, Reader, blocks_of
 
 #: pages whose every block is tried, with those of the folders
 FIRST, FOLDERS = "README.md", ("docs/guides", "docs/coming-from")
@@ -134,3 +135,17 @@ def why_not_run(page: str, text: str) -> str | None:
     """Of a block; None: it is run."""
     whys = [why for (of, begins), why in NOT_RUN.items() if of == page and text.startswith(begins)]
     return whys[0] if whys else None
+
+
+def follow(reader: Reader, name: str) -> None:
+    """Pastes every block of the page, and insists on what it has to show."""
+    page = PAGES[name]
+    for block in blocks_of(name):
+        if block.title or why_not_run(name, block.text) is not None:
+            continue
+        until = [words for command, words in page.until.items() if command in block.text]
+        reader.paste(block, until[0] if until else "")
+    rest = reader.shown.replace(reader.address, ADDRESS)
+    for words in page.shows:
+        assert words in rest, f"{name} does not show {words!r} in its turn, but\n{reader.shown}"
+        rest = rest.partition(words)[2]

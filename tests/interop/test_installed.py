@@ -9,8 +9,8 @@ import pytest
 
 from interop.broker_process import CHECKOUT, free_port
 from interop.installed import Environment, build_wheel, constraints
-from interop.page_blocks import Reader, blocks_of
-from interop.pages import PAGES, why_not_run
+from interop.page_blocks import Block, Reader, blocks_of
+from interop.pages import PAGES, follow, why_not_run
 
 pytestmark = [
     pytest.mark.only_leaselog("what is installed and how; the broker is not in question"),
@@ -158,6 +158,27 @@ def test_the_quickstart_of_the_readme_works_far_from_the_checkout(
         reader.end()
     assert len(blocks) > 8
     assert page.shows[0] in reader.shown
+
+
+@pytest.mark.deep
+@pytest.mark.timeout(900)
+def test_somebody_new_comes_from_another_queue_with_an_installation_and_nothing_else(
+    tmp_path: Path, wheel: Path
+) -> None:
+    """Page after page, each with a broker of its own, as its reader would have one."""
+    environment = Environment(tmp_path, constraints(tmp_path, "requirements.lock"))
+    environment.install(f"{wheel}[server]", "confluent-kafka")
+    serve = Block("", 0, "sh", "", "leaselog serve --ephemeral")
+    names = sorted(name for name in PAGES if name.startswith("docs/coming-from/"))
+    for name in names:
+        home = environment.home / Path(name).stem
+        home.mkdir()
+        reader = Reader(f"127.0.0.1:{free_port()}", home, programs=environment.programs)
+        with reader:
+            reader.paste(serve, "leaselog ready on")
+            follow(reader, name)
+            reader.end()
+    assert len(names) == 5
 
 
 def line_of(heading: str) -> int:

@@ -14,8 +14,8 @@ import pytest
 from interop.broker_process import CHECKOUT, BrokerProcess, free_port, is_kafka
 from interop.confluent_io import Sent, create_topic, produce
 from interop.java_process import Java
-from interop.page_blocks import ADDRESS, Reader, blocks_of
-from interop.pages import PAGES, Page, why_not_run
+from interop.page_blocks import Reader
+from interop.pages import PAGES, Page, follow
 from interop.test_share_librdkafka import set_group
 from leaselog.admin import Admin, ConfigSource, Resource, ResourceType
 
@@ -62,19 +62,6 @@ def test_the_readme_leads_from_nothing_to_a_queue_whose_every_record_is_accounte
     with Reader(f"127.0.0.1:{free_port()}", tmp_path, java.libs) as reader:
         follow(reader, "README.md")
         reader.end()
-
-
-def follow(reader: Reader, name: str) -> None:
-    page = PAGES[name]
-    for block in blocks_of(name):
-        if block.title or why_not_run(name, block.text) is not None:
-            continue
-        until = [words for command, words in page.until.items() if command in block.text]
-        reader.paste(block, until[0] if until else "")
-    rest = reader.shown.replace(reader.address, ADDRESS)
-    for words in page.shows:
-        assert words in rest, f"{name} does not show {words!r} in its turn, but\n{reader.shown}"
-        rest = rest.partition(words)[2]
 
 
 def begin_anew(broker: BrokerProcess, page: Page, text: str) -> None:
