@@ -154,7 +154,7 @@ def test_a_log_takes_writes_again_when_the_disk_has_room_again(said: list[str]) 
         await node.append_ok(b"3")
         assert node.values() == [b"1", b"3"]
         assert "the log takes no more writes" in said
-        assert "is back" in said
+        assert "a failed log is back" in said
 
     play(story)
 

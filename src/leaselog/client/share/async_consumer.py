@@ -201,9 +201,9 @@ class AsyncShareConsumer(Verdicts[K, V]):
     async def __aiter__(self) -> AsyncIterator[ShareRecord[K, V]]:
         """Records one by one, for ever, until `wakeup` or the loop is left.
 
-        As a `poll` for each record: in implicit mode a record is accepted when the loop asks for the next one, so the
-        one at which the loop is left is not; in explicit mode it must have been acknowledged by then. Records that
-        nobody has come to go back, and that delivery is not counted.
+        Each record is a `poll`. In implicit mode a record is accepted when the loop asks for the next one, so the
+        last record of a loop that is left is not accepted. In explicit mode it must have been acknowledged by then.
+        Records that the loop did not come to are given back.
         """
         while (record := await self.poll_one()) is not None:
             yield record
@@ -278,11 +278,11 @@ class AsyncShareConsumer(Verdicts[K, V]):
         delay: float | None = None,
         reason: Reason | None = None,
     ) -> None:
-        """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
+        """Acknowledge a record of the last poll, given as ``record`` or as ``topic, partition, offset``.
 
-        It is said to the broker with the next `poll` or commit, and can be changed until then. ``delay`` and
-        ``reason`` are as `release` and `reject` have them. Raises ``IllegalState`` in implicit mode, and for a record
-        that is not waiting for it.
+        The broker is told with the next `poll` or commit, and until then the acknowledgement can be changed. ``delay``
+        is that of `release`, ``reason`` that of `reject`. Raises ``IllegalState`` in implicit mode, and for a record
+        that is not held or is acknowledged already.
         """
         if delay is not None or reason is not None:
             self._acknowledge_with((record, *more), type, delay, reason)
@@ -360,9 +360,9 @@ class AsyncShareConsumer(Verdicts[K, V]):
     ) -> Processing[K, V]:
         """``with consumer.processing(record):`` accepts the record if the block ends well.
 
-        An exception releases it, or rejects it if it is a `Reject` or one of ``reject`` and not of ``transient``, and
-        is the reason then; it goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last
-        poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
+        A `Reject`, or a type in ``reject`` that is not in ``transient``, rejects the record, with the exception as the
+        reason; any other exception releases it. It goes on unless ``suppress``. Until the next poll, the leases of the
+        last poll are renewed, for ``max.poll.interval.ms`` after the last block that has begun. In explicit mode only.
         """
         if not self.config.is_explicit:
             raise IllegalState("processing needs share.acknowledgement.mode=explicit")

@@ -192,9 +192,9 @@ class ShareConsumer(Verdicts[K, V]):
     def __iter__(self) -> Iterator[ShareRecord[K, V]]:
         """Records one by one, for ever, until `wakeup` or the loop is left.
 
-        As a `poll` for each record: in implicit mode a record is accepted when the loop asks for the next one, so the
-        one at which the loop is left is not; in explicit mode it must have been acknowledged by then. Records that
-        nobody has come to go back, and that delivery is not counted.
+        Each record is a `poll`. In implicit mode a record is accepted when the loop asks for the next one, so the
+        last record of a loop that is left is not accepted. In explicit mode it must have been acknowledged by then.
+        Records that the loop did not come to are given back.
         """
         while (record := self._poll_one()) is not None:
             yield record
@@ -245,11 +245,11 @@ class ShareConsumer(Verdicts[K, V]):
         delay: float | None = None,
         reason: Reason | None = None,
     ) -> None:
-        """Say what becomes of a record of the last poll: of ``record``, or of ``topic, partition, offset``.
+        """Acknowledge a record of the last poll, given as ``record`` or as ``topic, partition, offset``.
 
-        It is said to the broker with the next `poll` or commit, and can be changed until then. ``delay`` and
-        ``reason`` are as `release` and `reject` have them. Raises ``IllegalState`` in implicit mode, and for a record
-        that is not waiting for it.
+        The broker is told with the next `poll` or commit, and until then the acknowledgement can be changed. ``delay``
+        is that of `release`, ``reason`` that of `reject`. Raises ``IllegalState`` in implicit mode, and for a record
+        that is not held or is acknowledged already.
         """
         if delay is not None or reason is not None:
             self._acknowledge_with((record, *more), type, delay, reason)
@@ -316,9 +316,9 @@ class ShareConsumer(Verdicts[K, V]):
     ) -> Processing[K, V]:
         """``with consumer.processing(record):`` accepts the record if the block ends well.
 
-        An exception releases it, or rejects it if it is a `Reject` or one of ``reject`` and not of ``transient``, and
-        is the reason then; it goes on unless ``suppress``. Meanwhile, and until the next poll, the records of the last
-        poll are renewed, for ``max.poll.interval.ms`` after the last one that was begun. In explicit mode only.
+        A `Reject`, or a type in ``reject`` that is not in ``transient``, rejects the record, with the exception as the
+        reason; any other exception releases it. It goes on unless ``suppress``. Until the next poll, the leases of the
+        last poll are renewed, for ``max.poll.interval.ms`` after the last block that has begun. In explicit mode only.
         """
         if not self.config.is_explicit:
             raise IllegalState("processing needs share.acknowledgement.mode=explicit")
@@ -350,19 +350,20 @@ class ShareConsumer(Verdicts[K, V]):
         drain_timeout: float = DRAIN_TIMEOUT_S,
         handle_signals: bool = True,
     ) -> None:
-        """Hand every record to ``handler``, in up to ``concurrency`` threads, until `wakeup`, SIGTERM or SIGINT.
+        """Call ``handler`` with every record, in up to ``concurrency`` threads, until `wakeup`, SIGTERM or SIGINT.
 
-        A record is accepted when its handler returns, in either acknowledgement mode. An exception releases it, and it
-        comes again after the next of ``retry_delays``, in seconds; without them, after what the group is configured
-        for, or about 1 s, 10 s, a minute and ten minutes. `Reject` rejects it, and so do types in ``reject`` that are
-        not in ``transient`` as well. ``on_error`` hears of each failure, without it the log does. A record that cannot
-        be deserialised fails without bothering the handler. While everything fails one record at a time is tried.
+        A record is accepted when its handler returns, in either acknowledgement mode. `Reject`, or a type in ``reject``
+        that is not in ``transient``, rejects it. Any other exception releases it, and it is delivered again after the
+        next of ``retry_delays``, in seconds. Without ``retry_delays`` that is after the group's backoff or, if it has
+        none, after about 1 s, 10 s, a minute and ten minutes. ``on_error`` is called with each failure; without it
+        failures are logged. A record that cannot be deserialised fails without a call of the handler. While all
+        records fail, one at a time is tried.
 
-        A group that nobody has configured otherwise ``begins`` with the earliest record; None leaves that alone.
+        ``begins`` becomes the ``share.auto.offset.reset`` of a group that has none; None sets nothing.
 
-        Asked to end, it takes no more records, lets handlers finish, for ``drain_timeout`` seconds, gives back what
-        none has begun, and returns. A second signal, half a second later or more, ends it at once. Signals are left
-        alone where the application has handlers of its own, outside the main thread, and without ``handle_signals``.
+        At its end it takes no more records, waits up to ``drain_timeout`` seconds for handlers, gives back what none
+        has begun, and returns. A second signal, half a second later or more, ends it at once. Signals are left alone
+        where the application has handlers of its own, outside the main thread, and without ``handle_signals``.
         """
         check_handler(handler, blocking=True)
         options = WorkerOptions.of(concurrency, reject, transient, retry_delays, begins, drain_timeout)

@@ -88,16 +88,16 @@ class ShareRecord(Generic[K, V]):
 
     @property
     def deliveries_left(self) -> int | None:
-        """How often it will come again if it is released; None where the group's limit is not known.
+        """How many more deliveries the record can have; None if the group's limit is not known.
 
-        `run` learns the limit, if the cluster lets it.
+        `run` asks the cluster for the limit, if the cluster allows that.
         """
         limit = self.lease.delivery_limit
         return None if limit is None else max(0, limit - self.delivery_count)
 
     @property
     def is_last_attempt(self) -> bool:
-        """Whether it is known that it will not come again if it is released."""
+        """Whether this is known to be the record's last delivery."""
         return self.deliveries_left == 0
 
     @property

@@ -50,7 +50,7 @@ class Verdicts(Generic[K, V]):
     def accept(self, topic: str, partition: int, offset: int, /) -> None: ...
 
     def accept(self, *of: Any) -> None:
-        """It is dealt with, for good."""
+        """The record is processed: the group does not get it again."""
         self._say(of, AcknowledgeType.ACCEPT, None)
 
     @overload
@@ -60,9 +60,9 @@ class Verdicts(Generic[K, V]):
     def release(self, topic: str, partition: int, offset: int, /, *, delay: float | None = None) -> None: ...
 
     def release(self, *of: Any, delay: float | None = None) -> None:
-        """It comes again, to whoever is free; with a ``delay`` not before so many seconds have passed.
+        """The record is delivered again, to any member; with a ``delay``, not before so many seconds have passed.
 
-        Without one the group's configuration says when. Brokers that are not leaselog's know of no delay.
+        Without a ``delay`` the group's backoff holds. Only leaselog brokers have delays; others deliver at once.
         """
         self._say(of, AcknowledgeType.RELEASE, remark_of(AcknowledgeType.RELEASE, delay, None))
 
@@ -73,9 +73,10 @@ class Verdicts(Generic[K, V]):
     def reject(self, topic: str, partition: int, offset: int, /, *, reason: Reason | None = None) -> None: ...
 
     def reject(self, *of: Any, reason: Reason | None = None) -> None:
-        """It will never be dealt with. The ``reason``, a text or an exception, is kept with its dead letter.
+        """The record is archived: the group does not get it again.
 
-        A thousand characters of it at most. Brokers that are not leaselog's keep none.
+        The ``reason``, a text or an exception, becomes the cause of its dead letter, a thousand characters of it at
+        most. Only leaselog brokers keep a reason.
         """
         self._say(of, AcknowledgeType.REJECT, remark_of(AcknowledgeType.REJECT, None, reason))
 
@@ -86,7 +87,7 @@ class Verdicts(Generic[K, V]):
     def renew(self, topic: str, partition: int, offset: int, /) -> None: ...
 
     def renew(self, *of: Any) -> None:
-        """It needs more time: its lock begins anew, and the next poll presents it again."""
+        """The record needs more time: its lease begins anew, and the next `poll` returns it again."""
         self._say(of, AcknowledgeType.RENEW, None)
 
     @overload
@@ -96,8 +97,8 @@ class Verdicts(Generic[K, V]):
     def give_back(self, topic: str, partition: int, offset: int, /) -> None: ...
 
     def give_back(self, *of: Any) -> None:
-        """Nobody has begun to work on it: it comes again, and this delivery is not counted.
+        """Nobody has begun to work on the record: it is delivered again, and this delivery does not count.
 
-        For records that could not be worth an attempt, as nobody made one. Brokers that are not leaselog's count it.
+        Only leaselog brokers can do that; for others it is a release, whose delivery counts.
         """
         self._say(of, AcknowledgeType.RELEASE, _ASKED_BACK)
