@@ -50,7 +50,7 @@ FILES = (" is in use by another broker (it holds the lock on ",)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 #: names of settings that the reference spells without quotes
 KEY = re.compile(r"\b\w+(\.\w+)+\b")
-#: pages about others, whose words they have to use; what was decided when; what was measured and found; names of the code
+#: pages about others, whose words they have to use; past decisions; what was measured and found; names of the code
 ELSEWHERE = (
     "docs/coming-from/",
     "docs/adr/",
