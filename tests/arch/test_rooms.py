@@ -74,7 +74,7 @@ def test_every_public_name_of_the_client_is_explained_in_a_guide_or_on_a_referen
         name for name in leaselog.client.__all__ if not re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`", explained)
     ]
     assert not unexplained
-    assert len(leaselog.client.__all__) <= 35, "what is public can be read in one sitting"
+    assert len(leaselog.client.__all__) <= 40, "what is public can be read in one sitting"
 
 
 def test_no_files_of_the_broker_import_each_other_in_a_circle() -> None:

@@ -153,7 +153,10 @@ class ScriptedCluster:
                 if not code:
                     self.committed = message.topics[0].partitions[0].committed_offset
                 done = OffsetCommitResponsePartition(error_code=code)
-                return OffsetCommitResponse(topics=[OffsetCommitResponseTopic(partitions=[done])])
+                topic_id = message.topics[0].topic_id
+                return OffsetCommitResponse(
+                    topics=[OffsetCommitResponseTopic(topic_id=topic_id, partitions=[done])]
+                )
         raise AssertionError(message)
 
     def _join(self, message: JoinGroupRequest, code: int) -> JoinGroupResponse:
@@ -281,7 +284,7 @@ def test_where_it_began_is_committed_even_if_nothing_came() -> None:
 
     async def main() -> None:
         async with consumer_of(cluster, reset=LATEST) as consumer:
-            await poll_until(consumer, lambda: bool(consumer.assignment))
+            await poll_until(consumer, lambda: bool(consumer.positions))
 
     asyncio.run(main())
     assert cluster.committed == END
@@ -328,11 +331,12 @@ def test_commits_go_out_at_their_interval() -> None:
 
 
 def test_a_rebalance_in_the_middle_commits_joins_again_and_reads_every_record_once() -> None:
-    cluster = ScriptedCluster(committed=40, Heartbeat=[0, ErrorCode.REBALANCE_IN_PROGRESS])
+    cluster = ScriptedCluster(committed=40)
 
     async def main() -> list[int]:
         async with consumer_of(cluster, heartbeat_interval_ms=1) as consumer:
             offsets = await read(consumer, 3)
+            cluster.steps["Heartbeat"] = [ErrorCode.REBALANCE_IN_PROGRESS]
             await poll_until_rebalanced(consumer, cluster, offsets)
             return offsets + await read(consumer, 2)
 
@@ -480,7 +484,7 @@ def test_closing_ends_though_something_changes_at_that_very_moment(turns: int) -
     async def main() -> None:
         consumer = consumer_of(cluster)
         await poll_until(consumer, lambda: consumer.assignment == {WHERE})
-        consumer._change()
+        consumer.change()
         for _ in range(turns):
             await asyncio.sleep(0)
         closing = asyncio.create_task(consumer.close())

@@ -1,4 +1,4 @@
-"""Clients of any Kafka-compatible cluster: producers, share consumers, and what they raise and return.
+"""Clients of any Kafka-compatible cluster: producers, consumers, share consumers, and what they raise and return.
 
 They know nothing of leaselog's own broker: the wire protocol is the boundary. What is here is what applications use,
 and is described in the guides; the modules of this room are for the other rooms.
@@ -7,6 +7,8 @@ and is described in the guides; the modules of this room are for the other rooms
 from leaselog.client import kafka_errors
 from leaselog.client.async_producer import AsyncProducer
 from leaselog.client.blocking_producer import Producer
+from leaselog.client.committed_offsets import CommittedOffset
+from leaselog.client.consumer import AsyncConsumer, Consumer, ConsumerRecord
 from leaselog.client.errors import (
     BrokerError,
     ClientError,
@@ -35,17 +37,22 @@ from leaselog.client.share import (
     as_json,
     as_string,
 )
+from leaselog.model import TopicPartition
 
 __all__ = [
     "AcknowledgeType",
+    "AsyncConsumer",
     "AsyncProducer",
     "AsyncReceipt",
     "AsyncShareConsumer",
     "BrokerError",
     "ClientError",
+    "CommittedOffset",
     "ConcurrentAccess",
     "ConfigError",
     "ConnectionLost",
+    "Consumer",
+    "ConsumerRecord",
     "DeliveryFailed",
     "EARLIEST",
     "IllegalState",
@@ -59,6 +66,7 @@ __all__ = [
     "ShareConsumer",
     "ShareRecord",
     "TopicIdPartition",
+    "TopicPartition",
     "Transient",
     "Unreachable",
     "UnsupportedVersion",

@@ -27,6 +27,9 @@ _LIBRDKAFKA = {
     "message.send.max.retries": "retries",
     "request.required.acks": "acks",
     "max.in.flight": "max.in.flight.requests.per.connection",
+    "fetch.wait.max.ms": "fetch.max.wait.ms",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+    "topic.metadata.refresh.interval.ms": "metadata.max.age.ms",
 }
 #: they configure protocols that `security.protocol` does not allow yet
 _SECURITY_PREFIXES = ("sasl.", "ssl.")

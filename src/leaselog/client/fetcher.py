@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import UUID
 
 from leaselog.client.cluster import RETRY_BACKOFF_MS, Cluster
 from leaselog.client.errors import BrokerError, ClientError, raise_for
@@ -78,6 +79,13 @@ class Fetched:
                     yield header, record
 
 
+class _Place(NamedTuple):
+    """A topic that is made again is another one, whatever the offset."""
+
+    topic_id: UUID
+    offset: int
+
+
 class Fetcher:
     """Give it places with ``assign``, then call ``poll`` again and again; ``close`` when done."""
 
@@ -105,8 +113,8 @@ class Fetcher:
         #: raised by the next `poll` that has nothing to return
         self._failure: ClientError | None = None
         self._under_way = dict[int, asyncio.Task[FetchResponse]]()
-        #: the partitions each fetch under way asked for
-        self._asked = dict[int, Mapping[TopicPartition, int]]()
+        #: what each fetch under way asked for, and of which topic
+        self._asked = dict[int, Mapping[TopicPartition, _Place]]()
         #: done when `wake` is called while `poll` waits
         self._waking: asyncio.Future[None] | None = None
 
@@ -123,6 +131,15 @@ class Fetcher:
         self._lost.pop(where, None)
         self._moved.pop(where, None)
         self._suspect.discard(where)
+
+    @property
+    def topic_ids(self) -> dict[str, UUID]:
+        """Of the topics that are read, as they were when reading began."""
+        return {name: info.topic_id for name, info in self._topics.items()}
+
+    def has_lost(self, where: TopicPartition) -> bool:
+        """Whether the place is to be looked up, or has been and nobody was told."""
+        return where in self._lost or where in self._moved
 
     def take_moved(self) -> dict[TopicPartition, int]:
         """Where reading goes on elsewhere than it stopped, told once: the log was cut, or its topic made again."""
@@ -199,8 +216,8 @@ class Fetcher:
         fetched = list[Fetched]()
         for where, data in self._partitions(answer):
             # The caller may have moved the place, or given it up, since this fetch left.
-            if where in asked and self.positions.get(where) == asked[where] and where not in self._lost:
-                fetched += self._accept(where, asked[where], data)
+            if where in asked and self._place(where) == asked[where] and where not in self._lost:
+                fetched += self._accept(where, asked[where].offset, data)
         return fetched
 
     def _failed(self, failed: ClientError, suspects: Iterable[TopicPartition]) -> None:
@@ -272,8 +289,13 @@ class Fetcher:
             if code and not BrokerError(code).is_retriable:
                 raise BrokerError(code, f"Topic '{name}'")
 
-    def _idle_leaders(self) -> dict[int, dict[TopicPartition, int]]:
-        idle = dict[int, dict[TopicPartition, int]]()
+    def _place(self, where: TopicPartition) -> _Place | None:
+        if where not in self.positions or where.topic not in self._topics:
+            return None
+        return _Place(self._topics[where.topic].topic_id, self.positions[where])
+
+    def _idle_leaders(self) -> dict[int, dict[TopicPartition, _Place]]:
+        idle = dict[int, dict[TopicPartition, _Place]]()
         for where, offset in self.positions.items():
             info = self._topics.get(where.topic)
             if info is None or where in self.held or where in self._lost or where in self._suspect:
@@ -283,15 +305,17 @@ class Fetcher:
             if leader < 0:
                 self._failed(BrokerError(ErrorCode.LEADER_NOT_AVAILABLE, str(where)), (where,))
             elif leader not in self._under_way:
-                idle.setdefault(leader, {})[where] = offset
+                idle.setdefault(leader, {})[where] = _Place(info.topic_id, offset)
         return idle
 
-    async def _fetch(self, leader: int, asked: Mapping[TopicPartition, int]) -> FetchResponse:
+    async def _fetch(self, leader: int, asked: Mapping[TopicPartition, _Place]) -> FetchResponse:
         limits = self._limits
         by_topic = dict[str, list[FetchPartition]]()
-        for where, offset in asked.items():
+        for where, place in asked.items():
             part = FetchPartition(
-                partition=where.partition, fetch_offset=offset, partition_max_bytes=limits.partition_max_bytes
+                partition=where.partition,
+                fetch_offset=place.offset,
+                partition_max_bytes=limits.partition_max_bytes,
             )
             by_topic.setdefault(where.topic, []).append(part)
         request = FetchRequest(

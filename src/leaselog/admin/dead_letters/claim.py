@@ -15,7 +15,7 @@ from types import TracebackType
 from leaselog.admin.groups import GroupDescription, describe_groups
 from leaselog.client import BrokerError, ClientError, UnsupportedVersion
 from leaselog.client.cluster import Cluster
-from leaselog.client.committed_offsets import fetch_request, read_commit, read_fetch
+from leaselog.client.committed_offsets import commit_errors, fetch_request, read_fetch
 from leaselog.client.membership import Ask, CountPartitions, GroupSettings, Membership, Wait
 from leaselog.client.surroundings import monotonic_ms
 from leaselog.model import ErrorCode, TopicPartition
@@ -183,7 +183,7 @@ class Claim:
                 topics=[topic],
             )
             answer = await self._cluster.request(request, OffsetCommitResponse, node=node)
-        for code in read_commit(answer):
+        for code in commit_errors(answer, {}).values():
             if code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
                 raise RedriveStopped(f"group {self._group_id} went on without this redrive: run it again")
             if code == ErrorCode.REBALANCE_IN_PROGRESS:

@@ -13,8 +13,7 @@ from typing import Any
 
 from leaselog.client.compiled_records import RecordReader
 from leaselog.client.share.acknowledgements import GAP, AcknowledgeType, Lease
-from leaselog.client.share.deserializers import Deserializer, as_bytes
-from leaselog.client.share.errors import RecordDeserializationError
+from leaselog.client.share.deserializers import Deserializer, as_bytes, deserialized
 from leaselog.client.share.record import ShareRecord
 from leaselog.wire.errors import BadLength, BadValue, DecodeError
 from leaselog.wire.primitives import Buffer
@@ -158,7 +157,11 @@ class Acquired:
                     _, end, delivery_count = ranges[self._at]
                     if offset < next_offset:
                         continue
-                made = (key, value, None) if is_plain else _made(decoding, key, value, lease, offset)
+                made = (
+                    (key, value, None)
+                    if is_plain
+                    else deserialized(decoding.key, decoding.value, key, value, lease.where, offset)
+                )
                 records.append(
                     ShareRecord(
                         lease,
@@ -233,21 +236,6 @@ class Acquired:
         self._at += 1
         if self._at < len(self._ranges):
             self._next = self._ranges[self._at][0]
-
-
-def _made(
-    decoding: Decoding, key: bytes | None, value: bytes | None, lease: Lease, offset: int
-) -> tuple[Any, Any, RecordDeserializationError | None]:
-    part, made_key, made_value = "key", None, None
-    try:
-        if key is not None:
-            made_key = decoding.key(key)
-        part = "value"
-        if value is not None:
-            made_value = decoding.value(value)
-    except Exception as refused:  # noqa: BLE001 - whatever a deserialiser raises is about this record
-        return made_key, None, RecordDeserializationError(part, str(lease.where), offset, refused)
-    return made_key, made_value, None
 
 
 def lent_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[LentRange]:

@@ -17,6 +17,7 @@ from uuid import UUID
 
 from leaselog.client.cluster import READY_TIMEOUT_S, Cluster
 from leaselog.client.config_values import Given
+from leaselog.client.durations import FOR_EVER_S, seconds, seconds_or_for_ever
 from leaselog.client.errors import (
     ClientError,
     ConnectionLost,
@@ -64,8 +65,6 @@ AcknowledgementCallback = Callable[[Mapping[TopicIdPartition, frozenset[int]], C
 
 #: Java's default
 CLOSE_TIMEOUT_S = 30.0
-#: a year: longer than any clock of an event loop is asked to wait at once
-FOR_EVER_S = 365 * 24 * 3600.0
 #: for the goodbye to a coordinator that may be gone: the group finds out by itself after the session time-out
 LEAVE_TIMEOUT_S = 3.0
 #: versions of ShareFetch and ShareAcknowledge before it know neither record_limit nor renewal
@@ -191,7 +190,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         """
         with self._in_use("poll"):
             self.tell_completed()
-            deadline = monotonic_s() + _seconds_or_for_ever(timeout)
+            deadline = monotonic_s() + seconds_or_for_ever(timeout)
             again = self.core.begin_poll(_now_ms())
             if again:
                 self.pump()
@@ -316,7 +315,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         Without a ``timeout`` it is ``default.api.timeout.ms``. What is undecided by then has ``RequestTimedOut``.
         """
         with self._in_use("commit_sync"):
-            timeout_s = self.config.default_api_timeout_ms / 1000 if timeout is None else _seconds(timeout)
+            timeout_s = self.config.default_api_timeout_ms / 1000 if timeout is None else seconds(timeout)
             commit = self.core.commit(_now_ms(), int(timeout_s * 1000))
             self.pump()
             await self._wait_commit(commit, monotonic_s() + timeout_s)
@@ -470,7 +469,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
         """
         with self._in_use("wait_until_ready"):
             await self._carrier.cluster.wait_until_ready(
-                _seconds_or_for_ever(timeout),
+                seconds_or_for_ever(timeout),
                 sorted(self.core.subscription),
                 auto_create=self.config.allow_auto_create_topics,
             )
@@ -514,7 +513,7 @@ class AsyncShareConsumer(Verdicts[K, V]):
             return
         self._carrier.broken = None  # whatever it was, what can be given back is given back
         with self._in_use("close"):
-            deadline = monotonic_s() + _seconds(timeout)
+            deadline = monotonic_s() + seconds(timeout)
             self.core.begin_close(_now_ms())
             try:
                 if self._loop is not None:
@@ -615,13 +614,3 @@ class AsyncShareConsumer(Verdicts[K, V]):
 def _let_go(waiter: asyncio.Future[None]) -> None:
     if not waiter.done():
         waiter.set_result(None)
-
-
-def _seconds(timeout: float) -> float:
-    if not timeout >= 0:
-        raise ValueError(f"timeout={timeout}: expected zero or more seconds")
-    return min(timeout, FOR_EVER_S)
-
-
-def _seconds_or_for_ever(timeout: float | None) -> float:
-    return FOR_EVER_S if timeout is None or timeout == -1 else _seconds(timeout)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from leaselog.client.errors import ConfigError
+from leaselog.client.share.errors import RecordDeserializationError
 
-__all__ = ["Deserializer", "as_bytes", "as_json", "as_string", "deserializer_of"]
+__all__ = ["Deserializer", "as_bytes", "as_json", "as_string", "deserialized", "deserializer_of"]
 
 T = TypeVar("T")
 Deserializer = Callable[[bytes], T]
@@ -45,3 +46,24 @@ def deserializer_of(wish: object, key: str) -> Deserializer[Any]:
     if isinstance(wish, str) and wish in _NAMED:
         return _NAMED[wish]
     raise ConfigError(f"{key}={wish!r}: expected a callable, or one of bytes, string, json")
+
+
+def deserialized(
+    of_key: Deserializer[Any],
+    of_value: Deserializer[Any],
+    key: bytes | None,
+    value: bytes | None,
+    where: object,
+    offset: int,
+) -> tuple[Any, Any, RecordDeserializationError | None]:
+    """Key and value of a record at this place, or what one of them was refused for."""
+    part, made_key, made_value = "key", None, None
+    try:
+        if key is not None:
+            made_key = of_key(key)
+        part = "value"
+        if value is not None:
+            made_value = of_value(value)
+    except Exception as refused:  # noqa: BLE001 - whatever a deserialiser raises is about this record
+        return made_key, None, RecordDeserializationError(part, str(where), offset, refused)
+    return made_key, made_value, None
