@@ -30,7 +30,8 @@ def the_type_follows_the_deserialisers() -> None:
             assert_type(record.value, int)
             consumer.commit(record)
             consumer.commit([record])
-            consumer.commit({record.topic_partition: 3, TopicPartition("orders", 0): (4, "why")})
+            consumer.commit({record.topic_partition: 3})
+            consumer.commit({TopicPartition("orders", 0): (4, "why")})
         assert_type(consumer.committed(), dict[TopicPartition, CommittedOffset | None])
 
 
