@@ -57,6 +57,14 @@ PAGES = {
             "['dlq.packing', 'invoices', 'orders']\n",
         ),
     ),
+    "docs/guides/consumer.md": Page(
+        orders=(b'{"id": 1}', b'{"last": true}'),
+        shows=(
+            "{'last': True}\n",
+            "CommittedOffset(offset=1, metadata='by hand')",
+            "shipping b'{\"last\": true}'\n",
+        ),
+    ),
     "docs/guides/dead-letters.md": Page(
         shows=("__dlq.errors.message:Offset rejected by client.", "\t1\n"),
         only_leaselog="dead letters came with Apache Kafka 4.4",

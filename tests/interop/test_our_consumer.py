@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -12,13 +11,12 @@ from contextlib import closing
 import pytest
 from confluent_kafka import TopicPartition as LibrdkafkaPartition
 
-from interop.broker_process import CHECKOUT, BrokerProcess
+from interop.broker_process import BrokerProcess
 from interop.confluent_io import WAIT_S, admin_of, consumer_of, create_topic
-from leaselog.client import AsyncConsumer, CommittedOffset, Consumer, Producer, TopicPartition
+from leaselog.client import AsyncConsumer, Consumer, Producer, TopicPartition
 
 pytestmark = pytest.mark.all_on_kafka
 
-GUIDE = CHECKOUT / "docs" / "guides" / "consumer.md"
 Fresh = Callable[[str], str]
 Place = tuple[int, int]
 
@@ -41,29 +39,6 @@ def send(broker: BrokerProcess, topic: str, values: list[bytes]) -> None:
     with Producer(broker.address) as producer:
         for value in values:
             producer.send(topic, value)
-
-
-@pytest.mark.on_kafka
-def test_the_snippets_of_the_guide_work(
-    broker_factory: Callable[[], BrokerProcess], capsys: pytest.CaptureFixture[str]
-) -> None:
-    broker = broker_factory()
-    create_topic(broker, "orders")
-    with Producer(broker.address) as producer:
-        for value in (b'{"id": 1}', b'{"id": 2}', b'{"last": true}'):
-            producer.send("orders", value, key=b"customer-1")
-    snippets = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), re.DOTALL)
-    assert len(snippets) == 4
-    for snippet in snippets:
-        exec(compile(snippet.replace("127.0.0.1:9092", broker.address), str(GUIDE), "exec"), {})
-    shown = capsys.readouterr().out
-    assert "0 2 b'customer-1' {'last': True}" in shown
-    assert "CommittedOffset(offset=1, metadata='by hand')" in shown
-    assert "shipping b'{\"last\": true}'" in shown
-    with Consumer(broker.address, group_id="billing") as consumer:
-        assert consumer.committed([TopicPartition("orders", 0)]) == {
-            TopicPartition("orders", 0): CommittedOffset(3)
-        }
 
 
 @pytest.mark.on_kafka
