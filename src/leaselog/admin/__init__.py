@@ -30,6 +30,14 @@ from leaselog.admin.dead_letters.claim import RedriveStopped
 from leaselog.admin.dead_letters.inspect import inspect_dead_letters
 from leaselog.admin.dead_letters.redrive import MAX_HOPS, redrive
 from leaselog.admin.dead_letters.report import DeadLetterCause, DeadLetterReport, DeadLetterSample
+from leaselog.admin.elections import ElectionType, elect_leaders
+from leaselog.admin.features import (
+    FeatureDescription,
+    FeatureDescriptions,
+    FeatureUpdateType,
+    describe_features,
+    update_features,
+)
 from leaselog.admin.groups import (
     GroupDescription,
     GroupListing,
@@ -40,6 +48,7 @@ from leaselog.admin.groups import (
     describe_groups,
     list_groups,
 )
+from leaselog.admin.log_dirs import LogDirDescription, ReplicaDescription, describe_log_dirs
 from leaselog.admin.nodes import ClusterDescription, describe_cluster
 from leaselog.admin.outcome import Outcomes, SomeFailed, settle
 from leaselog.admin.records import HIGH_WATERMARK, delete_records
@@ -83,11 +92,16 @@ __all__ = [
     "DeadLetterCause",
     "DeadLetterReport",
     "DeadLetterSample",
+    "ElectionType",
+    "FeatureDescription",
+    "FeatureDescriptions",
+    "FeatureUpdateType",
     "GroupDescription",
     "GroupListing",
     "GroupState",
     "GroupType",
     "Holding",
+    "LogDirDescription",
     "MemberDescription",
     "NewPartitions",
     "NewTopic",
@@ -97,6 +111,7 @@ __all__ = [
     "QuotaName",
     "RedriveResult",
     "RedriveStopped",
+    "ReplicaDescription",
     "Resource",
     "ResourceType",
     "ShareOffset",
@@ -121,9 +136,12 @@ __all__ = [
     "describe_client_quotas",
     "describe_cluster",
     "describe_configs",
+    "describe_features",
     "describe_groups",
+    "describe_log_dirs",
     "describe_share_partitions",
     "describe_topics",
+    "elect_leaders",
     "inspect_dead_letters",
     "list_consumer_group_offsets",
     "list_groups",
@@ -135,4 +153,5 @@ __all__ = [
     "resume_share_groups",
     "settle",
     "topic_id_text",
+    "update_features",
 ]

@@ -9,7 +9,10 @@ from leaselog.admin import (
     client_quotas,
     configs,
     consumer_groups,
+    elections,
+    features,
     groups,
+    log_dirs,
     nodes,
     records,
     share_groups,
@@ -25,7 +28,10 @@ from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.inspect import inspect_dead_letters
 from leaselog.admin.dead_letters.redrive import MAX_HOPS, redrive
 from leaselog.admin.dead_letters.report import DeadLetterReport
+from leaselog.admin.elections import ElectionType
+from leaselog.admin.features import FeatureDescriptions, FeatureUpdateType
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
+from leaselog.admin.log_dirs import LogDirDescription
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.outcome import settle
 from leaselog.admin.share_groups import ShareOffset
@@ -93,6 +99,36 @@ class AsyncAdmin:
 
     async def describe_cluster(self) -> ClusterDescription:
         return await nodes.describe_cluster(self._cluster)
+
+    async def describe_log_dirs(
+        self, node_ids: Iterable[int] | None = None
+    ) -> dict[int, list[LogDirDescription]]:
+        """Where each of these nodes, or (None) of all, keeps partitions, and how much room they take."""
+        return await log_dirs.describe_log_dirs(self._cluster, node_ids)
+
+    async def describe_features(self) -> FeatureDescriptions:
+        """Which levels of features the brokers could have, and which the cluster has."""
+        return await features.describe_features(self._cluster)
+
+    async def update_features(
+        self,
+        levels: Mapping[str, int],
+        *,
+        type: FeatureUpdateType = FeatureUpdateType.UPGRADE,
+        validate_only: bool = False,
+    ) -> None:
+        """Set levels of features, all of them or none; level 0 turns a feature off."""
+        await features.update_features(self._cluster, levels, type, validate_only=validate_only)
+
+    async def elect_leaders(
+        self, places: Iterable[TopicPartition] | None = None, *, type: ElectionType = ElectionType.PREFERRED
+    ) -> list[TopicPartition]:
+        """Let leaders be elected anew for these partitions, or (None) for all; those that have another leader now.
+
+        A partition that needs no election is none of them, and no error.
+        """
+        outcomes = await elections.elect_leaders(self._cluster, type, places)
+        return sorted(settle(elections.without_unneeded(outcomes)))
 
     # topics
 

@@ -12,7 +12,10 @@ from leaselog.admin.consumer_groups import CommittedOffset
 from leaselog.admin.dead_letters.accounts import RedriveResult
 from leaselog.admin.dead_letters.redrive import MAX_HOPS
 from leaselog.admin.dead_letters.report import DeadLetterReport
+from leaselog.admin.elections import ElectionType
+from leaselog.admin.features import FeatureDescriptions, FeatureUpdateType
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
+from leaselog.admin.log_dirs import LogDirDescription
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
@@ -54,6 +57,26 @@ class Admin:
 
     def describe_cluster(self) -> ClusterDescription:
         return self._loop.run(self._admin.describe_cluster())
+
+    def describe_log_dirs(self, node_ids: Iterable[int] | None = None) -> dict[int, list[LogDirDescription]]:
+        return self._loop.run(self._admin.describe_log_dirs(node_ids))
+
+    def describe_features(self) -> FeatureDescriptions:
+        return self._loop.run(self._admin.describe_features())
+
+    def update_features(
+        self,
+        levels: Mapping[str, int],
+        *,
+        type: FeatureUpdateType = FeatureUpdateType.UPGRADE,
+        validate_only: bool = False,
+    ) -> None:
+        self._loop.run(self._admin.update_features(levels, type=type, validate_only=validate_only))
+
+    def elect_leaders(
+        self, places: Iterable[TopicPartition] | None = None, *, type: ElectionType = ElectionType.PREFERRED
+    ) -> list[TopicPartition]:
+        return self._loop.run(self._admin.elect_leaders(places, type=type))
 
     # topics
 

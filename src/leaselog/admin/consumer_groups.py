@@ -97,9 +97,10 @@ def _offsets(
         for topic in group.topics
         for part in topic.partitions
     }
+    ordered = {where: found[where] for where in sorted(found)}
     if wanted[group.group_id] is None:
-        return {where: offset for where, offset in found.items() if offset is not None}
-    return found
+        return {where: offset for where, offset in ordered.items() if offset is not None}
+    return ordered
 
 
 def _offset(part: fetch.OffsetFetchResponsePartitions) -> CommittedOffset | None:

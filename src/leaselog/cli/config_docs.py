@@ -19,10 +19,10 @@ Keys that **work** are listed with what they do. The others are **accepted**: a 
 changes nothing; the reason stands beside each. An unknown key draws one warning.
 
 - Broker keys come from `--config server.properties` and `--set key=value`; the mode says whether one may also change
-  while the broker runs (`kafka-configs.sh --alter`): *read-only*, *per-broker* (one broker only), or *cluster-wide*
+  while the broker runs (`leaselog configs --alter`): *read-only*, *per-broker* (one broker only), or *cluster-wide*
   (one broker or the default of all).
 - A topic or group key that nobody sets has the value of the broker key named with it.
-- *(internal)* keys are not listed by `kafka-configs.sh` unless they are set.
+- *(internal)* keys are not listed by `leaselog configs --describe --all` unless they are set.
 
 This page is the output of `leaselog config-docs`; a test keeps it so.
 """
