@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from interop.broker_process import BrokerProcess, is_kafka
+from interop.cli_here import CliHere
 from interop.confluent_io import consumer_of, create_topic, numbered, produce, wait_until
-from interop.test_cli import Cli
 from interop.toolbox import Shell
 
 pytestmark = pytest.mark.on_kafka
@@ -28,9 +27,9 @@ VIEWS = (
 
 
 @pytest.fixture
-def ours(broker: BrokerProcess, tmp_path: Path) -> Iterator[Callable[..., str]]:
-    with closing(Cli(broker, tmp_path)) as cli:
-        yield lambda *args, code=0: cli("consumer-groups", *args, code=code)
+def ours(broker: BrokerProcess) -> Callable[..., str]:
+    cli = CliHere(broker)
+    return lambda *args, code=0: cli("consumer-groups", *args, code=code)
 
 
 @pytest.fixture
