@@ -10,7 +10,7 @@ MINUTES ?= 10
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup messages demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak
+.PHONY: setup messages demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak pythons
 
 setup: $(VENV)/.ready
 
@@ -66,6 +66,9 @@ interop-kafka: setup ## our client, admin, commands and Spark source on Apache K
 interop-kafka-4.4: setup ## dead letters beside those of Apache Kafka 4.4
 	tests/interop/on-kafka-4.4 $(BIN)/python
 
+pythons: setup ## the fast tests of units and contracts with each other Python from 3.11 on that is here
+	tests/pythons/check $(BIN)/python tests/unit tests/contract -m "not deep" -n 2 --dist worksteal
+
 crash: setup ## SIGKILL in the middle of a produce storm, and under a share group at work
 	$(PYTEST) tests/crash -m "crash and not deep" --tier crash --timeout 600 -n 2
 
@@ -96,7 +99,7 @@ deep-tests: setup ## two at a time, for most of them wait; tests/interop is name
 # Of the other parts there are times with ten to twenty other programs at work, which is several times as long: of
 # `deep-tests` a hundred deaths 14 minutes, franz-go 2, what else needs brokers 4, the days of the simulation 23, 20,000
 # odd clients 20, 5,000 histories of a share partition 38; `interop-kafka-4.4` 2.5, half of `conformance/check --all` 24.
-deep: check mutants deep-tests seeds interop-kafka interop-kafka-4.4 ## the long versions of everything; not for every change
+deep: check pythons mutants deep-tests seeds interop-kafka interop-kafka-4.4 ## the long versions of everything; not for every change
 	tests/conformance/check --all
 
 floors: setup ## after tests have come or gone: how many each tier has, into tests/floors.tsv

@@ -137,6 +137,19 @@ def test_a_tier_without_java_fails_in_ci_and_says_so_elsewhere(script: str, tool
     assert run_script(path, tools, str(python), CI="true").returncode == 1
 
 
+def test_a_python_that_is_not_here_is_named_and_nothing_fails_for_it(tools: Path) -> None:
+    ended = run_script(
+        ROOT / "tests" / "pythons" / "check",
+        tools,
+        str(pretend(tools, "python", "echo 3.12")),
+        PYENV_ROOT=str(tools),
+    )
+    assert ended.returncode == 0
+    assert ended.stderr == (
+        "not on this machine, and not tried: Python 3.11 3.13 3.14\nno other Python here\n"
+    )
+
+
 def run_on_kafka(tools: Path, *args: str) -> str:
     """What the script has pytest run."""
     for name in ("java", "javac", "mvn"):
