@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from interop.broker_process import BrokerProcess
-from interop.confluent_io import WAIT_S, create_topic, numbered, produce, wait_until
+from interop.confluent_io import WAIT_S, Sent, create_topic, numbered, produce, wait_until
 from interop.test_cli import PROGRAM, Cli
 from interop.test_share_librdkafka import set_group
 from leaselog.cli.supervision import SAME_SIGNAL_MS
@@ -346,3 +346,41 @@ def test_a_cluster_that_knows_no_dead_letters_is_told_of(broker, fresh, work) ->
     worker.until(lambda: worker.log("working"), "its first line")
     assert worker.log("working")[0]["dead_letters"].endswith("is gone (the cluster knows none)")
     assert worker.end() == 0
+
+
+WORKER = """
+from dataclasses import dataclass
+from leaselog.client import ShareRecord, Worker
+
+@dataclass
+class Job:
+    number: int
+
+worker = Worker(concurrency=2, retry_delays=(0.1,))
+
+@worker.handler({topic!r})
+def pack(job: Job, record: ShareRecord):
+    with open("done.txt", "a") as file:
+        print("packed", job.number, record.delivery_count, 0, file=file)
+"""
+
+
+@pytest.mark.only_leaselog("dead letters came with Apache Kafka 4.4, and this one is older")
+def test_a_worker_with_handlers_of_its_own_is_run_and_what_nobody_can_read_is_a_dead_letter(
+    broker, fresh, work, tmp_path
+) -> None:
+    topic, group = create_topic(broker, fresh("t")), fresh("g")
+    (tmp_path / "shop.py").write_text(WORKER.format(topic=topic))
+    produce(broker, topic, [Sent(value=b'{"number": %d}' % n) for n in range(5)] + [Sent(value=b"{}")])
+    letters = f"dlq.{fresh('d')}"
+    worker = work("shop:worker", "--group", group, "--dead-letter-topic", letters, "--metrics", ":0")
+    worker.until_done(5)
+    worker.until(lambda: worker.log("a record failed"), "the record that is no job")
+    (failed,) = worker.log("a record failed")
+    assert (failed["outcome"], failed["offset"]) == ("rejected", 5)
+    assert failed["reason"].endswith("Misfit: payload: number missing (Job)")
+    (first,) = worker.log("working")
+    told = (first["topics"], first["group"], first["concurrency"], first["retries"], first["dead_letters"])
+    assert told == (topic, group, 2, "after about 0.1 s", letters)
+    assert 'leaselog_worker_records_total{outcome="processed"} 5.0\n' in worker.get("/metrics")[1]
+    assert worker.end() == 0, worker.text()

@@ -19,6 +19,7 @@ from leaselog.cli.main import command_parser, main
 from leaselog.cli.worker import arguments_of
 from leaselog.cli.worker_endpoint import parse_listen
 from leaselog.cli.worker_group import Prepared, told_dead_letters, told_retries
+from leaselog.cli.worker_job import job_of
 from leaselog.cli.worker_tally import SILENT_AFTER_S, Tally, counted, metrics_text, why_unwell
 from leaselog.client.share.calling import is_async
 from leaselog.client.share.metrics import ShareMetrics
@@ -40,6 +41,10 @@ class Packer:
 packer = Packer()
 part = functools.partial(two, other=1)
 number = 7
+from leaselog.client import Worker
+empty = Worker()
+worker = Worker("here:1", group="own", concurrency=3, retry_delays=(7,), begins=None, max_poll_records=9)
+worker.handler("b", "a")(pack)
 """
 
 
@@ -148,6 +153,47 @@ def test_what_is_wrong_with_an_option_is_one_line_and_exit_code_2(
     assert main(["worker", "handlers_here:pack", *NEEDED, *option]) == 2
     (line,) = capfd.readouterr().err.splitlines()
     assert told in line
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["handlers_here:pack"], "is a function, so it needs --bootstrap-server, --group, --topic"),
+        (["handlers_here:worker", "--topic", "t"], "--topic: the handlers of handlers_here:worker say so"),
+        (["handlers_here:worker", "--value", "json"], "--value: the handlers of handlers_here:worker say so"),
+        (["handlers_here:empty", *NEEDED[:4]], "handlers_here:empty has no handler"),
+    ],
+)
+def test_what_is_missing_or_said_twice_is_one_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], line: list[str], told: str
+) -> None:
+    assert main(["worker", *line]) == 2
+    (said,) = capfd.readouterr().err.splitlines()
+    assert told in said
+
+
+def test_what_the_command_line_says_goes_before_what_the_worker_says(folder: Path) -> None:
+    found = find_handler("handlers_here:worker")
+    parser = command_parser("worker")
+    own = job_of(parser.parse_args(["handlers_here:worker"]), found)
+    assert (own.topics, own.concurrency, own.retry_delays, own.begins) == (("a", "b"), 3, (7.0,), None)
+    assert own.config == {
+        "client.id": "leaselog-worker", "bootstrap.servers": "here:1", "group.id": "own", "max.poll.records": 9
+    }  # fmt: skip
+    options = ["--bootstrap-server", "there:1", "--group", "g", "--concurrency", "1", "--retry-delays", "0"]
+    line = [
+        "handlers_here:worker",
+        *options,
+        "--begins",
+        "latest",
+        "--consumer-property",
+        "max.poll.records=1",
+    ]
+    said = job_of(parser.parse_args(line), found)
+    assert (said.concurrency, said.retry_delays, said.begins) == (1, (0.0,), "latest")
+    assert said.config == {
+        "client.id": "leaselog-worker", "bootstrap.servers": "there:1", "group.id": "g", "max.poll.records": "1"
+    }  # fmt: skip
 
 
 def test_a_process_is_told_all_that_the_command_was_told() -> None:

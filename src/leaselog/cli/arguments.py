@@ -33,10 +33,15 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see {self.prog} --help)")
 
 
-def add_connection(parser: argparse.ArgumentParser, *, short_file: str | None = None) -> None:
+def add_connection(
+    parser: argparse.ArgumentParser, *, short_file: str | None = None, is_needed: bool = True
+) -> None:
     """``--bootstrap-server`` and the ways to give client properties, under Apache's old and new names."""
     parser.add_argument(
-        "--bootstrap-server", metavar="HOST:PORT", required=True, help="the broker, or several with commas"
+        "--bootstrap-server",
+        metavar="HOST:PORT",
+        required=is_needed,
+        help="the broker, or several with commas",
     )
     files = ["--command-config", *([short_file] if short_file else [])]
     parser.add_argument(*files, dest="command_config", metavar="FILE", help="client properties from a file")

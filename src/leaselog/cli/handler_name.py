@@ -1,4 +1,4 @@
-"""From MODULE:HANDLER on a command line to the function. What is wrong with the name is one line."""
+"""From MODULE:HANDLER on a command line to the function, or to the Worker. What is wrong with the name is one line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from types import ModuleType
 from typing import Any
 
 from leaselog.cli.arguments import UsageError
+from leaselog.client import Worker
 from leaselog.client.share.calling import check_handler
 
 __all__ = ["find_handler"]
 
 
-def find_handler(name: str) -> Callable[[Any], object]:
-    """The handler of this name, its module imported as `python -m` would. Raises ``UsageError``."""
+def find_handler(name: str) -> Worker | Callable[[Any], object]:
+    """The handler or the worker of this name, its module imported as `python -m` would. Raises ``UsageError``."""
     module_name, colon, path = name.partition(":")
     if not (module_name and colon and path):
         raise UsageError(f"{name}: expected MODULE:HANDLER, as tasks:pack for the function pack in tasks.py")
@@ -28,6 +29,8 @@ def find_handler(name: str) -> Callable[[Any], object]:
     found: Any = _module(name, module_name)
     for part in path.split("."):
         found = _attribute(name, found, part)
+    if isinstance(found, Worker):
+        return found
     try:
         check_handler(found, blocking=False)
     except TypeError as wrong:

@@ -12,7 +12,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,9 +25,7 @@ from leaselog.cli.arguments import (
     UsageError,
     add_connection,
     add_properties,
-    key_values,
     positive,
-    properties_file,
 )
 from leaselog.cli.extras import need, need_posix
 from leaselog.cli.handler_name import find_handler
@@ -36,6 +34,7 @@ from leaselog.cli.stop_signals import forget_signals, on_signals
 from leaselog.cli.supervision import Supervision
 from leaselog.cli.worker_endpoint import PROMETHEUS, TEXT, Answer, Endpoint, parse_listen
 from leaselog.cli.worker_group import Prepared, prepare, told_dead_letters, told_retries
+from leaselog.cli.worker_job import VALUES, Job, job_of
 from leaselog.cli.worker_processes import Place, supervise
 from leaselog.cli.worker_tally import OUTCOMES, Tally, counted, metrics_text, why_unwell
 from leaselog.client import (
@@ -49,7 +48,7 @@ from leaselog.client import (
     Transient,
 )
 from leaselog.client.cluster import Cluster
-from leaselog.client.share.calling import WrongHandler, is_async
+from leaselog.client.share.calling import WrongHandler
 from leaselog.client.share.metrics import MetricName
 from leaselog.client.share.remarks import reason_of
 from leaselog.client.share.retrying import RetryDelays
@@ -59,8 +58,6 @@ __all__ = ["add_arguments", "arguments_of", "run"]
 DRAIN_TIMEOUT_S = 30.0
 #: beyond the drain, for the last words to brokers and for leaving the group
 GOODBYE_S = 45.0
-#: what `--value` is in the consumer's configuration
-_VALUES = {"bytes": "bytes", "text": "string", "json": "json"}
 _BEGINS = re.compile(r"earliest|latest|by_duration:P.+")
 #: of this process alone: those that are started for it are told otherwise, or not at all
 _NOT_PASSED_ON = ("handler", "processes", "reload")
@@ -77,20 +74,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "handler",
         metavar="MODULE:HANDLER",
-        help="the function to call with each record, as tasks:pack; plain or async",
+        help="the function to call with each record, as tasks:pack, plain or async; or a Worker with its handlers",
     )
-    add_connection(parser)
+    add_connection(parser, is_needed=False)
     add_properties(parser, "--consumer-property")
-    parser.add_argument("--group", metavar="ID", required=True, help="the share group")
+    parser.add_argument("--group", metavar="ID", help="the share group")
     parser.add_argument(
         "--topic",
         metavar="NAME",
         action="append",
-        required=True,
-        help="a topic to work on, as often as needed",
+        help="a topic to work on, as often as needed; a Worker has its own",
     )
     parser.add_argument(
-        "--concurrency", type=positive, default=1, metavar="N", help="records at a time in a process (1)"
+        "--concurrency", type=positive, metavar="N", help="calls at a time in a process (1, or the Worker's)"
     )
     parser.add_argument("--processes", type=positive, default=1, metavar="N", help="worker processes (1)")
     parser.add_argument(
@@ -108,9 +104,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--begins",
         type=_begins,
-        default="earliest",
         metavar="WHERE",
-        help="where a group without share.auto.offset.reset begins: earliest, latest or by_duration:PT1H (earliest)",
+        help="where a group without share.auto.offset.reset begins: earliest, latest or by_duration:PT1H"
+        " (earliest, or the Worker's)",
     )
     parser.add_argument(
         "--drain-timeout",
@@ -119,7 +115,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="how long handlers may take to finish when the worker is told to stop (30)",
     )
-    parser.add_argument("--value", choices=list(_VALUES), help="what a record's value is for the handler")
+    parser.add_argument("--value", choices=list(VALUES), help="what a record's value is for the handler")
     parser.add_argument(
         "--metrics",
         metavar="HOST:PORT",
@@ -181,9 +177,9 @@ def run(args: argparse.Namespace) -> int:
         )
         return supervise(arguments_of(args), rules, args.processes, is_watching=args.reload)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what handlers print is read at once
-    handler = find_handler(args.handler)
+    job = job_of(args, find_handler(args.handler))
     _share_log()
-    return _Working(args, place, handler).run(listen)
+    return _Working(args, place, job).run(listen)
 
 
 def _listen(args: argparse.Namespace, place: Place) -> tuple[str, int]:
@@ -223,16 +219,13 @@ class _Async(AsyncShareConsumer[Any, Any]):
 class _Working:
     """One worker process, from the first question to the cluster until the consumer is closed."""
 
-    def __init__(
-        self, args: argparse.Namespace, place: Place, handler: Callable[[ShareRecord[Any, Any]], object]
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, place: Place, job: Job) -> None:
         self._args = args
         self._place = place
+        self._job = job
         self._tally = Tally()
-        self._handler = counted(handler, self._tally)
-        config = _config(args)
         try:
-            self._consumer: _Blocking | _Async = _Async(config) if is_async(handler) else _Blocking(config)
+            self._consumer: _Blocking | _Async = _Async(job.config) if job.is_async else _Blocking(job.config)
         except ConfigError as wrong:
             raise UsageError(str(wrong)) from None
         #: whether the cluster has answered, so that the consumer begins
@@ -269,7 +262,7 @@ class _Working:
                 request_timeout_ms=config.request_timeout_ms,
                 api_timeout_ms=config.default_api_timeout_ms,
             ) as cluster:
-                return await prepare(cluster, args.group, args.dead_letter_topic)
+                return await prepare(cluster, config.group_id, args.dead_letter_topic)
 
         asking = asyncio.create_task(ask())
         on_signals(asking.cancel, signal.SIGTERM, signal.SIGINT)
@@ -284,7 +277,7 @@ class _Working:
             forget_signals(signal.SIGTERM, signal.SIGINT)
 
     def _tell(self, prepared: Prepared) -> None:
-        args, place = self._args, self._place
+        args, place, job = self._args, self._place, self._job
         if place.number > 1:
             log.info("working", **self._which())
             return
@@ -292,12 +285,12 @@ class _Working:
             "working",
             version=__version__,
             handler=args.handler,
-            topics=",".join(args.topic),
-            group=args.group,
-            concurrency=args.concurrency,
+            topics=",".join(job.topics),
+            group=self._consumer.config.group_id,
+            concurrency=job.concurrency,
             **self._which(),
-            begins=args.begins,
-            retries=told_retries(args.retry_delays, prepared),
+            begins=job.begins or "as the group says",
+            retries=told_retries(job.retry_delays, prepared),
             deliveries="unknown" if prepared.delivery_limit is None else prepared.delivery_limit,
             dead_letters=told_dead_letters(prepared),
         )
@@ -307,8 +300,8 @@ class _Working:
         return {"process": f"{place.number}/{place.processes}"} if place.processes > 1 else {}
 
     def _work(self) -> None:
-        consumer, args = self._consumer, self._args
-        consumer.subscribe(args.topic)
+        consumer, args, job = self._consumer, self._args, self._job
+        consumer.subscribe(job.topics)
         if self._place.is_supervised:
             # Whoever ends a group of processes signals each of them, and the supervisor passes it on once more: here
             # any number of signals is one, and the supervisor kills.
@@ -317,9 +310,9 @@ class _Working:
         self._has_begun = True
         self._place.tell_ready()
         options: dict[str, Any] = {
-            "concurrency": args.concurrency,
-            "retry_delays": args.retry_delays,
-            "begins": args.begins,
+            "concurrency": job.concurrency,
+            "retry_delays": job.retry_delays,
+            "begins": job.begins,
             "on_error": self._tell_failed,
             "drain_timeout": args.drain_timeout,
             "handle_signals": not self._place.is_supervised,
@@ -328,12 +321,13 @@ class _Working:
             asyncio.run(self._work_async(consumer, options))
         else:
             with consumer:
-                consumer.run(self._handler, **options)
+                consumer.run(counted(job.handler, self._tally), **options)
         log.info("stopped", **self._which(), **self._tally.outcomes)
 
     async def _work_async(self, consumer: _Async, options: Mapping[str, Any]) -> None:
+        work = self._job.work
         async with consumer:
-            await consumer.run(self._handler, **options)
+            await work(consumer, lambda handler: counted(handler, self._tally), options)
 
     def _stop(self, *_: object) -> None:
         if not self._consumer.is_ending:
@@ -354,6 +348,8 @@ class _Working:
         is_expected = isinstance(error, (Transient, Reject, ClientError))
         trouble = None if is_expected else (type(error), error, _from_the_handler(error.__traceback__))
         _plain_log.warning("a record failed", exc_info=trouble, extra={"facts": facts})
+        if self._job.on_error is not None:
+            self._job.on_error(record, error, kind)
 
     def _numbers(self) -> Numbers | None:
         return self._consumer.metrics() if self._has_begun else None
@@ -377,20 +373,3 @@ def _from_the_handler(trace: TracebackType | None) -> TracebackType | None:
     while inner is not None and inner.tb_frame.f_code.co_filename.startswith(_OURS):
         inner = inner.tb_next
     return inner or trace
-
-
-def _config(args: argparse.Namespace) -> dict[str, object]:
-    values = properties_file(args.command_config) if args.command_config else {}
-    values |= key_values("--consumer-property", args.command_property)
-    configured = values.get("group.id", "").strip()
-    if configured and configured != args.group:
-        raise UsageError(f"--group {args.group} and group.id={configured} do not match")
-    config: dict[str, object] = {
-        "client.id": "leaselog-worker",
-        **values,
-        "bootstrap.servers": args.bootstrap_server,
-        "group.id": args.group,
-    }
-    if args.value is not None:
-        config["value.deserializer"] = _VALUES[args.value]
-    return config

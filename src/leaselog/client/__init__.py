@@ -37,6 +37,7 @@ from leaselog.client.share import (
     as_json,
     as_string,
 )
+from leaselog.client.worker import Worker, trace_headers
 from leaselog.model import TopicPartition
 
 __all__ = [
@@ -71,9 +72,11 @@ __all__ = [
     "Unreachable",
     "UnsupportedVersion",
     "WakeupError",
+    "Worker",
     "as_json",
     "as_string",
     "from_json",
     "from_string",
     "kafka_errors",
+    "trace_headers",
 ]

@@ -49,6 +49,9 @@ class ConfigValues:
     def __contains__(self, key: str) -> bool:
         return key in self._values
 
+    def as_dict(self) -> dict[str, object]:
+        return dict(self._values)
+
     def refuse_unknown(self, known: Iterable[str], whose: str) -> None:
         """A name that nobody knows is a mistyped one."""
         names = frozenset(known)

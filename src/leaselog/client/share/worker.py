@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from leaselog.client.errors import BrokerError, ClientError
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.calling import WrongHandler
-from leaselog.client.share.errors import Reject, Transient, WakeupError
+from leaselog.client.share.errors import RecordDeserializationError, Reject, Transient, WakeupError
 from leaselog.client.share.group_terms import GroupTerms, learn_terms, meet_group
 from leaselog.client.share.processing import ExceptionTypes, Judgement, Outcome
 from leaselog.client.share.record import ShareRecord
@@ -379,20 +379,32 @@ class WorkLoop:
             self._tried.add(record)
             self._keep(record, outcome, _delay_ms_of(outcome), is_to_be_tried=True)
             return AcknowledgeType.RENEW
+        if self._is_hopeless(error):
+            return self._reject(record, error)
         if record.is_last_attempt:
             return self._failed_at_last(record, error)
         self._release_later(record, outcome)
         return AcknowledgeType.RELEASE
 
+    def _is_hopeless(self, error: BaseException) -> bool:
+        """What nobody can read will be no better next time, and a dead letter keeps it (ADR 0032)."""
+        is_unreadable = isinstance(error, RecordDeserializationError)
+        stays = isinstance(error, self._options.judgement.transient)
+        return is_unreadable and not stays and bool(self._terms.dead_letter_topic)
+
+    def _reject(self, record: AnyRecord, error: BaseException) -> AcknowledgeType:
+        remark = Remark(reason=reason_of(error)) if self._core.knows_remarks(record) else None
+        self._consumer.end_work_on(record, Outcome(AcknowledgeType.REJECT, remark), insist=True)
+        return AcknowledgeType.REJECT
+
     def _failed_at_last(self, record: AnyRecord, error: BaseException) -> AcknowledgeType:
         """It will not come again, whatever is said. Where there are dead letters, its own says why."""
-        kind, remark = AcknowledgeType.RELEASE, None
+        if self._terms.dead_letter_topic and self._core.knows_remarks(record):
+            return self._reject(record, error)
         if not self._terms.dead_letter_topic:
             self._warn_of_loss(record, _now_ms())
-        elif self._core.knows_remarks(record):
-            kind, remark = AcknowledgeType.REJECT, Remark(reason=reason_of(error))
-        self._consumer.end_work_on(record, Outcome(kind, remark), insist=True)
-        return kind
+        self._consumer.end_work_on(record, Outcome(AcknowledgeType.RELEASE), insist=True)
+        return AcknowledgeType.RELEASE
 
     def _release_later(self, record: AnyRecord, outcome: Outcome) -> None:
         if not self._core.holdings.is_open(record):
