@@ -12,7 +12,7 @@ from share_cluster_model import TOPIC, ModelCluster
 from share_flavours import EXPLICIT, ModelDoor
 from test_client_producer import ScriptedCluster
 
-from leaselog.client import Producer, ShareConsumer, blocking_producer, forks
+from leaselog.client import Consumer, Producer, ShareConsumer, blocking_producer, forks
 from leaselog.client.loop_thread import LoopThread
 
 WAIT_S = 30.0
@@ -104,6 +104,16 @@ def test_a_share_consumer_of_the_parent_refuses_every_call_in_the_child() -> Non
             consumer.acknowledge(record)
         assert set(consumer.commit_sync(WAIT_S).values()) == {None}
     assert model.held() == []
+
+
+def test_a_consumer_of_the_parent_refuses_calls_in_the_child_and_one_that_has_not_begun_is_anew() -> None:
+    with Consumer("127.0.0.1:1", group_id="g") as begun, Consumer("127.0.0.1:1", group_id="g") as fresh:
+        begun.subscribe([TOPIC])
+        for call in (lambda: begun.poll(0), begun.commit, begun.committed):
+            assert "IllegalState: This consumer was made before a fork" in in_a_child(call)
+        assert in_a_child(begun.close) == "None"  # it is the parent's to close
+        assert in_a_child(lambda: fresh.subscribe([TOPIC])) == "None"
+        assert begun.poll(0) == []
 
 
 def test_a_share_consumer_that_has_not_begun_is_another_member_in_each_child() -> None:
