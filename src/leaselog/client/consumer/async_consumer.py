@@ -224,10 +224,10 @@ class AsyncConsumer(Generic[K, V]):
             await self._tell(await self.begin_leaving(seconds(timeout)))
             await self.end_leaving()
 
-    async def begin_leaving(self, timeout_s: float) -> Revoked:
+    async def begin_leaving(self, timeout: float) -> Revoked:
         """What `unsubscribe` and `close` begin with; then listeners are told, then it is `end_leaving`."""
         self._ask_on()
-        return await self._reader.stop(math.ceil(timeout_s * 1000))
+        return await self._reader.stop(math.ceil(timeout * 1000))
 
     async def end_leaving(self) -> None:
         for where in self._reader.assignment:
