@@ -11,7 +11,7 @@ import pytest
 
 from leaselog.client import AcknowledgeType, ConfigError
 from leaselog.spark.options import Acknowledge, BoxOptions, SourceOptions, StartingOffsets
-from leaselog.spark.outcome_box import BoxInUse, OutcomeBox, live_boxes
+from leaselog.spark.outcome_box import BoxInUse, OutcomeBox, SpoiltReport, live_boxes
 from leaselog.spark.outcomes import newest, report_of
 from leaselog.spark.runs import Run
 
@@ -73,6 +73,8 @@ def test_what_is_missing_is_named(missing: str) -> None:
         ("maxBytesPerBatch", "64m", "a number"),
         ("failOnDataLoss", "maybe", "true or false"),
         ("acknowledge", "never", "on-commit, on-plan, explicit"),
+        ("outcomesLocation", "outcomes", "full path"),
+        ("outcomesLocation", "hdfs://name/outcomes", "full path"),
     ],
 )
 def test_what_would_lie_or_is_mistyped_is_refused_by_name(name: str, value: str, says: str) -> None:
@@ -118,6 +120,33 @@ def test_what_is_dropped_is_read_in_order_and_discarded_once(tmp_path: Path) -> 
     box(tmp_path).discard(found[:2])
     box(tmp_path).discard(found[:2])
     assert box(tmp_path).read() == found[2:]
+
+
+def test_a_report_is_of_the_batch_that_the_source_began_last(tmp_path: Path) -> None:
+    with box(tmp_path).as_owner():
+        box(tmp_path).drop(0, ())
+        for number in (4, 5):
+            box(tmp_path).begin(number)
+            box(tmp_path).drop(number + 1, ())
+    box(tmp_path).drop(7, ())
+    assert [(report.batch_id, report.number) for report in box(tmp_path).read()] == [
+        (0, 0),
+        (5, 4),
+        (6, 5),
+        (7, 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"batch": 1}', '{"batch": 1, "outcomes": 7, "number": 1}']
+)
+def test_a_report_that_the_disk_spoilt_is_named_with_what_to_do(tmp_path: Path, content: str) -> None:
+    made = box(tmp_path)
+    made.drop(0, ())
+    (report,) = made.folder.glob("report-*")
+    report.write_text(content)
+    with pytest.raises(SpoiltReport, match=rf"{report.name} .*Delete it"):
+        made.read()
 
 
 @dataclass(frozen=True)

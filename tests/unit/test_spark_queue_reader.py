@@ -95,9 +95,14 @@ class FakeMember:
 class FakeBox:
     def __init__(self) -> None:
         self.reports: list[Report] = []
+        self.number = 0
+
+    def begin(self, number: int) -> None:
+        self.number = number
 
     def drop(self, batch_id: int, *outcomes: Run) -> None:
-        self.reports.append(Report(f"report {len(self.reports)}", batch_id, runs_of(outcomes)))
+        name = f"report {len(self.reports)}"
+        self.reports.append(Report(name, batch_id, runs_of(outcomes), number=self.number))
 
     def read(self) -> list[Report]:
         return list(self.reports)
@@ -393,6 +398,7 @@ def test_each_record_gets_the_outcome_that_was_reported_and_the_others_the_optio
         member.fetches = [[run(0, 10)]]
         queue = reader(member, box, unmentioned=unmentioned)
         end = latest(queue, BEGIN)
+        queue.plan(BEGIN, end)
         box.drop(7, run(0, 3, ACCEPT), run(3, 4, RELEASE), run(4, 5, REJECT), run(900, 901, REJECT))
         queue.over(end)
         assert member.told() == expected
@@ -410,6 +416,7 @@ def test_a_batch_of_which_nothing_was_said_is_an_error() -> None:
 
 def test_outcomes_that_were_reported_before_a_crash_are_told_after_it() -> None:
     member, box = FakeMember(), FakeBox()
+    box.begin(1)
     box.drop(0, run(0, 2, REJECT), run(2, 3, RELEASE))
     queue = reader(member, box)
     member.fetches = [[run(0, 10, 2)]]
@@ -427,15 +434,47 @@ def test_without_the_outcomes_of_before_a_crash_the_records_are_processed_again(
     assert member.settled == []
 
 
+def test_what_one_batch_said_of_a_record_does_not_hold_for_the_next_one_to_which_it_came_again() -> None:
+    """Also where the driver was killed, and the reports of both are there."""
+    box = FakeBox()
+    box.begin(1)
+    box.drop(0, run(0, 2, RELEASE))
+    box.begin(2)
+    box.drop(1, run(1, 2, REJECT))
+    member = FakeMember()
+    member.fetches = [[run(0, 2, 3)]]
+    queue = reader(member, box)
+    two = Batch(2, (run(0, 2, 2),)).to_offset()
+    assert latest(queue, two) == two
+    assert member.told() == {ACCEPT: (run(0, 1, 3),), REJECT: (run(1, 2, 3),)}
+
+
+def test_what_was_said_over_another_checkpoint_does_not_hold_for_a_new_one() -> None:
+    box = FakeBox()
+    for number in (1, 7):
+        box.begin(number)
+        box.drop(number, run(0, 10, REJECT))
+    member = FakeMember()
+    member.fetches = [[run(0, 10, 2)]]
+    queue = reader(member, box)
+    one = latest(queue, BEGIN)
+    queue.plan(BEGIN, one)
+    box.drop(0)
+    queue.over(one)
+    assert member.told() == {ACCEPT: (run(0, 10, 2),)}
+
+
 def test_the_outcomes_of_a_batch_are_kept_until_the_next_one_is_over() -> None:
     member, box = FakeMember(), FakeBox()
     queue = reader(member, box)
     member.fetches = [[run(0, 10)], []]
     one = latest(queue, BEGIN)
+    queue.plan(BEGIN, one)
     box.drop(0, run(0, 1, REJECT))
     member.fetches = [[run(10, 20)]]
     two = latest(queue, one)
     assert len(box.reports) == 1
+    queue.plan(one, two)
     box.drop(1)
     queue.over(two)
     assert [report.batch_id for report in box.reports] == [1]
@@ -487,7 +526,7 @@ def test_delays_and_reasons_are_told_with_the_outcomes() -> None:
     offset = latest(queue, BEGIN)
     remarks = {Remark(delay_ms=500): (run(1, 2, 0),), Remark(reason="bad"): (run(2, 3, 0),)}
     outcomes = runs_of([run(0, 1, ACCEPT), run(1, 2, RELEASE), run(2, 4, REJECT)])
-    box.reports.append(Report("report", 0, outcomes, remarks))
+    box.reports.append(Report("report", 0, outcomes, remarks, number=1))
     queue.over(offset)
     told = {settlement.outcome: settlement.remarks[TopicPartition("t", 0)] for settlement in member.settled}
     expected = {1: Remark(delay_ms=500), 2: Remark(reason="bad")}

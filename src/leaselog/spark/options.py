@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from leaselog.client import AcknowledgeType
+from leaselog.client import AcknowledgeType, ConfigError
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.spark.given_options import INT_MAX, MAX_TASKS, SPARKS_OWN, GivenOptions
 
@@ -144,9 +144,15 @@ class SourceOptions:
 
 
 def _box(options: GivenOptions) -> BoxOptions:
+    location = options.text("outcomesLocation")
+    if location is not None and not os.path.isabs(location):
+        raise ConfigError(
+            f"outcomesLocation={location}: expected the full path of a folder on the driver's machine: source and sink"
+            f" are processes of their own, and may run in different folders"
+        )
     return BoxOptions(
         options.needed("kafka.bootstrap.servers"),
         options.needed("kafka.share.group.id"),
-        options.text("outcomesLocation"),
+        location,
         options.text("outcomesChannel") or "",
     )

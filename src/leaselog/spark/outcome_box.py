@@ -2,7 +2,9 @@
 
 The sink, or `foreach_batch`, drops a report when a batch's work is done and before Spark commits the batch. The source
 takes it when it hears that the batch is over. Files outlive both: a driver that is killed in between finds the reports
-when it comes back. One source at a time may use a folder; it locks it, and that lock is how others see that it lives.
+when it comes back. Each says of which of the source's batches it is, since an earlier batch, or one of another
+checkpoint, may have said something else of the same records; the source leaves the number in the folder. One source at
+a time may use a folder; it locks it, and that lock is how others see that it lives.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from leaselog.spark.runs import Runs
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["BoxInUse", "OutcomeBox", "Report", "live_boxes"]
+__all__ = ["BoxInUse", "OutcomeBox", "Report", "SpoiltReport", "live_boxes"]
 
 LOOK_S = 0.1
 #: nobody writes a report for so long
@@ -39,11 +41,16 @@ PART_S = 600.0
 _REPORT = "report-"
 _LOCK = "lock"
 _ABOUT = "about.json"
+_CURRENT = "current.json"
 _PART = ".part"
 
 
 class BoxInUse(ConfigError):
     """Another source on this machine reads the same box."""
+
+
+class SpoiltReport(ConfigError):
+    """A file that is no report any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,8 @@ class Report:
     batch_id: int
     outcomes: Runs
     remarks: Remarks = field(default_factory=dict)
+    #: the source's number of the batch; 0 if no source had begun one
+    number: int = 0
 
 
 class OutcomeBox:
@@ -81,11 +90,19 @@ class OutcomeBox:
             _write_whole(self.folder / _ABOUT, about)
             yield
 
+    def begin(self, number: int) -> None:
+        """Reports are of this batch from here on. A source says so before the tasks of a batch run, each time."""
+        _write_whole(self.folder / _CURRENT, {"number": number})
+
     def drop(self, batch_id: int, outcomes: Runs, remarks: Remarks | None = None) -> None:
         """Safe on disk, and visible as a whole, when this returns."""
         self._make()
         name = f"{_REPORT}{time.time_ns():020d}-{batch_id}-{uuid4().hex}.json"
-        content: dict[str, object] = {"batch": batch_id, "outcomes": runs.to_json(outcomes)}
+        content: dict[str, object] = {
+            "batch": batch_id,
+            "number": self._current(),
+            "outcomes": runs.to_json(outcomes),
+        }
         if remarks:
             content["remarks"] = added.to_json(remarks)
         _write_whole(self.folder / name, content)
@@ -103,6 +120,10 @@ class OutcomeBox:
             (self.folder / report.name).unlink(missing_ok=True)
         if reports:
             _sync(self.folder)
+
+    def _current(self) -> int:
+        path = self.folder / _CURRENT
+        return int(json.loads(path.read_text())["number"]) if path.is_file() else 0
 
     def _clear_parts(self) -> None:
         """Of who was killed while it wrote; what is young may still become a report."""
@@ -124,9 +145,16 @@ class OutcomeBox:
 
 
 def _report(path: Path) -> Report:
-    content = json.loads(path.read_text())
-    remarks = added.from_json(content.get("remarks", ()))
-    return Report(path.name, content["batch"], runs.from_json(content["outcomes"]), remarks)
+    try:
+        content = json.loads(path.read_text())
+        remarks = added.from_json(content.get("remarks", ()))
+        outcomes = runs.from_json(content["outcomes"])
+        return Report(path.name, content["batch"], outcomes, remarks, content["number"])
+    except (ValueError, KeyError, TypeError, AttributeError) as bad:
+        raise SpoiltReport(
+            f"{path} should hold the outcomes of a batch, and cannot be read: {bad!r:.200}. Delete it, and those"
+            f" records of the batch that come again are processed again"
+        ) from bad
 
 
 def live_boxes(location: str | None = None) -> list[BoxOptions]:

@@ -100,6 +100,7 @@ class Member(Protocol):
 
 
 class Box(Protocol):
+    def begin(self, number: int) -> None: ...
     def read(self) -> list[Report]: ...
     def discard(self, reports: Sequence[Report]) -> None: ...
 
@@ -122,7 +123,6 @@ class QueueReader:
         self._pending: Runs = ()
         #: of the present run until all is drained: what counts, and what came later and stays out
         self._target: Runs | None = None
-        self._used_reports: list[Report] = []
         #: what they add to outcomes
         self._remarks: Placed = {}
         self._has_joined = False
@@ -138,6 +138,8 @@ class QueueReader:
     def latest(self, start: Mapping[str, Any], room: Room) -> Mapping[str, Any]:
         """The next batch's offset, or ``start`` itself while there is nothing to do."""
         batch = Batch.from_offset(start)
+        if self._box is not None and batch.number == 0:
+            self._box.discard(self._box.read())  # of another checkpoint: of this one nothing has begun
         self._finish(batch)
         if self._planned.number == batch.number + 1:
             return self._planned.to_offset()
@@ -155,6 +157,8 @@ class QueueReader:
         self._finish(first)
         if last.number <= first.number:
             return []
+        if self._box is not None:
+            self._box.begin(last.number)
         if last.number > self._planned.number:
             self._planned = last  # of an earlier process, carried out again by this one
             self._take_back(last.ranges)
@@ -204,15 +208,14 @@ class QueueReader:
     def _decide(self, batch: Batch, is_ours: bool) -> Decision:
         if self._box is None:
             return Decision(accepted=batch.ranges)
-        used = {report.name for report in self._used_reports}
-        fresh = [report for report in self._box.read() if report.name not in used]
-        if not fresh:
+        reports = self._box.read()
+        told = [report for report in reports if report.number == batch.number]
+        if not told:
             return self._decide_without_report(batch, is_ours)
         # Kept until the batch after this one is over: who comes back after a crash has to know once more.
-        self._box.discard(self._used_reports)
-        self._used_reports = fresh
-        self._remarks = placed(report.remarks for report in fresh)
-        outcomes = newest((report.batch_id, report.outcomes) for report in fresh)
+        self._box.discard([report for report in reports if report.number < batch.number])
+        self._remarks = placed(report.remarks for report in told)
+        outcomes = newest((report.batch_id, report.outcomes) for report in told)
         return decide(batch.ranges, outcomes, self._options.unmentioned)
 
     def _decide_without_report(self, batch: Batch, is_ours: bool) -> Decision:
