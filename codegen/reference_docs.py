@@ -1,4 +1,4 @@
-"""Writes the reference pages that say what the code says: APIs, metrics, commands and rooms. `make docs` runs it.
+"""Writes the reference pages that say what the code says, as on APIs, metrics and files. `make docs` runs it.
 
 python codegen/reference_docs.py [DIRECTORY]     (docs/reference by default)
 """
@@ -24,7 +24,7 @@ from leaselog.broker.share_state.persister import NoOpPersister
 from leaselog.broker.telling.text import registry_of
 from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.share import ShareSessions
-from rooms_page import rooms_page
+from rooms_page import files_page, rooms_page
 
 KAFKA_METRICS = (
     ("`group-count{protocol=share}`", '`leaselog_groups{type="share"}`, summed over its states'),
@@ -230,6 +230,7 @@ def main(directory: Path) -> None:
     (directory / "metrics.md").write_text(metrics_page())
     (directory / "commands.md").write_text(commands_page())
     (directory / "rooms.md").write_text(rooms_page())
+    (directory / "files.md").write_text(files_page())
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""The page on rooms: what each owns, in its own words, and which others it leans on, as the imports are today."""
+"""The pages on rooms and files: what each is for, in its own words, and which rooms a room leans on."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
-__all__ = ["rooms_page"]
+__all__ = ["files_page", "rooms_page"]
 
 SOURCE = Path(__file__).parents[1] / "src" / "leaselog"
 #: it puts the others together: an arrow to each of them would say nothing
@@ -31,6 +31,35 @@ def rooms_page() -> str:
         *_section(SOURCE / "broker", "leaselog.broker", frozenset({TOP})),
     ]
     return "\n".join(lines) + "\n"
+
+
+def files_page() -> str:
+    lines = [
+        "# Files",
+        "",
+        "Generated from the source; do not edit. Every file in its own words; [rooms](rooms.md) says how they stand to",
+        "each other. Left out is `wire/messages`, which has a file for each of Kafka's APIs.",
+    ]
+    folders = sorted({path.parent for path in SOURCE.rglob("*.py")}, key=lambda folder: folder.parts)
+    for folder in folders:
+        files = sorted(path for path in folder.glob("*.py") if path.name != "__init__.py")
+        if not files or folder.name == "messages":
+            continue
+        where = folder.relative_to(SOURCE).as_posix()
+        lines += [
+            "",
+            f"## {where if where != '.' else 'leaselog'}",
+            "",
+            "| file | what it is for |",
+            "| --- | --- |",
+        ]
+        lines += [f"| `{path.name}` | {_first_line(path)} |" for path in files]
+    return "\n".join(lines) + "\n"
+
+
+def _first_line(path: Path) -> str:
+    text = ast.get_docstring(ast.parse(path.read_text())) or ""
+    return text.partition("\n")[0].rstrip(".").replace("``", "`").replace("|", "\\|")
 
 
 def _section(place: Path, package: str, left_out: frozenset[str]) -> list[str]:

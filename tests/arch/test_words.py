@@ -57,6 +57,7 @@ ELSEWHERE = (
     "docs/glossary.md",
     "docs/benchmarks.md",
     "docs/reliability.md",
+    "docs/reference/files.md",
     "docs/reference/rooms.md",
 )
 
