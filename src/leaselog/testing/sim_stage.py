@@ -365,7 +365,9 @@ class Stage:
         for owner in broker.shares.owners():
             if (owner.key.group_id, owner.partition.name) == (group, at) and owner.machine is not None:
                 is_colocated = isinstance(broker.persister, ColocatedPersister)
-                return _unfinished(owner.partition, owner.machine) if is_colocated else owner.lag()
+                if is_colocated:
+                    return _unfinished(owner.partition, owner.machine)
+                return owner.machine.lag(owner.partition.log.high_watermark)
         return told.lag if isinstance(told, ShareOffset) else None
 
     def _judge(self) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from leaselog.broker.lending.fetch_errors import as_fetch_error
+from leaselog.broker.lending.errors import as_fetch_error
 from leaselog.broker.lending.local_group import Waking
 from leaselog.broker.lending.partition_owner import Helping, SharePartitionOwner
 from leaselog.broker.lending.partitions import SharePartitions

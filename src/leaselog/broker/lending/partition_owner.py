@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar, assert_never
 
 from leaselog.broker.config import GroupConfig
+from leaselog.broker.lending.errors import ENDS_OWNER, as_members_are_told, outcome_of
 from leaselog.broker.lending.feature import has_dead_letters
 from leaselog.broker.lending.limits import limits_of
 from leaselog.broker.lending.local_group import LocalGroup, Seats
@@ -67,34 +68,6 @@ _ROLLS = 1001
 
 #: what became of an acknowledgement: None when it is safe
 Report = Callable[[Refused | None], None]
-
-#: the state on the other side is not ours any more: whoever fetches next begins with what is there now
-ENDS_OWNER = frozenset(
-    {
-        ErrorCode.FENCED_LEADER_EPOCH,
-        ErrorCode.FENCED_STATE_EPOCH,
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.INVALID_REQUEST,
-    }
-)
-#: trouble of the coordinator's, as the group's members are told of it
-COORDINATOR_TROUBLE = frozenset(
-    {
-        ErrorCode.NOT_COORDINATOR,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    }
-)
-FENCED = frozenset({ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.FENCED_STATE_EPOCH})
-AS_THEY_ARE = frozenset(
-    {
-        ErrorCode.GROUP_ID_NOT_FOUND,
-        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-        ErrorCode.OFFSET_NOT_AVAILABLE,
-        ErrorCode.KAFKA_STORAGE_ERROR,
-    }
-)
 
 NOT_LOADED = Refused(
     ErrorCode.INVALID_RECORD_STATE,
@@ -195,7 +168,7 @@ class SharePartitionOwner:
             read.add_done_callback(self._loaded)
 
     def _loaded(self, read: asyncio.Future[StateRead | Refused]) -> None:
-        answer = _outcome(read)
+        answer = outcome_of(read)
         if self.is_over:
             return
         if isinstance(answer, StateRead):
@@ -204,7 +177,7 @@ class SharePartitionOwner:
             log.warning(
                 "share state cannot be read", key=self.key, error=answer.code.name, why=answer.message
             )
-            self.end(_told(answer.code))
+            self.end(as_members_are_told(answer.code))
             return
         self._support.metrics.loaded((self._support.runtime.monotonic_ms() - self._started_ms) / 1000)
         self._handle(Expire())  # dead letters of the leader before
@@ -361,10 +334,6 @@ class SharePartitionOwner:
         if self.machine is not None and not self.is_over and self.machine.holds_for(member):
             self._handle(ReleaseMember(member))
 
-    def lag(self) -> int | None:
-        """Records nobody has finished yet; None while the state is being read."""
-        return None if self.machine is None else self.machine.lag(self.partition.log.high_watermark)
-
     # -- running the machine --------------------------------------------------------------------------------
 
     def _catch_up(self, machine: SharePartition) -> None:
@@ -445,7 +414,7 @@ class SharePartitionOwner:
         write.add_done_callback(partial(self._written, effect.token))
 
     def _written(self, token: WriteToken, write: asyncio.Future[Written | Refused]) -> None:
-        answer = _outcome(write)
+        answer = outcome_of(write)
         refused = answer if isinstance(answer, Refused) else None
         if refused is not None:
             log.warning(
@@ -454,9 +423,9 @@ class SharePartitionOwner:
         self._handle(Persisted(token, ok=refused is None))  # which is nothing to an owner that has ended
         report = self._reports.pop(token, None)
         if report is not None:
-            report(None if refused is None else Refused(_told(refused.code), refused.message))
+            report(None if refused is None else Refused(as_members_are_told(refused.code), refused.message))
         if refused is not None and refused.code in ENDS_OWNER:
-            self.end(_told(refused.code))
+            self.end(as_members_are_told(refused.code))
         self._end_if_left()
 
     def _limits(self) -> Limits:
@@ -488,22 +457,3 @@ class SharePartitionOwner:
 
 def _renews(batches: tuple[AcknowledgementBatch, ...]) -> bool:
     return any(AcknowledgeType.RENEW in batch.types for batch in batches)
-
-
-def _told(code: ErrorCode) -> ErrorCode:
-    """What members are told of the persister's refusal, as Apache Kafka puts it."""
-    if code in COORDINATOR_TROUBLE:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if code in FENCED:
-        return ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if code in AS_THEY_ARE:
-        return code
-    return ErrorCode.UNKNOWN_SERVER_ERROR
-
-
-def _outcome(future: asyncio.Future[A | Refused]) -> A | Refused:
-    """Of a call that ended, well or not."""
-    if future.cancelled():
-        return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE, "cancelled")
-    failure = future.exception()
-    return future.result() if failure is None else Refused(ErrorCode.UNKNOWN_SERVER_ERROR, repr(failure))

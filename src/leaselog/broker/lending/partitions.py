@@ -12,7 +12,7 @@ from functools import partial
 
 from leaselog.broker.cluster.cluster import Topic
 from leaselog.broker.cluster.hosted import find_partition
-from leaselog.broker.lending.fetch_errors import as_fetch_error
+from leaselog.broker.lending.errors import as_fetch_error
 from leaselog.broker.lending.local_group import LocalGroup
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
 from leaselog.broker.lending.seats import Group, SessionSeats

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush, heapreplace
 from typing import TypeAlias
 
-from leaselog.broker.lending.fetch_errors import as_fetch_error
+from leaselog.broker.lending.errors import as_fetch_error
 from leaselog.broker.lending.local_group import LocalGroup, Waiter
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
 from leaselog.model import ErrorCode, GroupId
