@@ -11,7 +11,7 @@ import leaselog.client
 #: what a call may be asked to wait for, by the end of the parameter's name
 SECONDS = ("timeout", "delay", "delays")
 #: asked by the worker, by blocking consumers and by other rooms, and named as everything inside
-INNER = ("AsyncConsumer.begin_leaving", "AsyncShareConsumer.changed", "AsyncShareConsumer.end_work")
+INNER = ("AsyncShareConsumer.changed", "AsyncShareConsumer.end_work")
 
 
 def public_calls() -> Iterator[tuple[str, inspect.Signature]]:
