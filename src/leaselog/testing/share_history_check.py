@@ -140,7 +140,7 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
             *_early(history, story, rules),
             *_over_limit(story, rules),
             *_two_holders(history, story, rules),
-            *_stolen(history, story, rules),
+            *_stolen(history, place, story, rules),
             *_overdue(place, story, rules),
             *_while_paused(history, story),
             *_lost(place, story, rules),
@@ -276,7 +276,10 @@ def _two_holders(history: _History, story: _Story, rules: Rules) -> Found:
             yield "two holders", f"{one.consumer} and {other.consumer}"
 
 
-def _stolen(history: _History, story: _Story, rules: Rules) -> Found:
+def _stolen(history: _History, place: Place, story: _Story, rules: Rules) -> Found:
+    """Of a record that the log has lost everything is taken for good, as by Apache Kafka, from whomever it comes."""
+    if place.offset < rules.log_starts.get(place.partition, 0):
+        return
     for call in story.calls:
         if not call.ok:
             continue
