@@ -11,16 +11,19 @@ from leaselog.model.ids import (
     TopicIdPartition,
     TopicPartition,
 )
+from leaselog.model.principal import ANONYMOUS, Principal
 from leaselog.model.record_state import RecordState
 from leaselog.model.span import Span
 from leaselog.model.topic_names import why_illegal_topic
 
 __all__ = [
+    "ANONYMOUS",
     "BrokenInvariant",
     "ErrorCode",
     "GroupId",
     "MemberId",
     "NodeId",
+    "Principal",
     "ProducerId",
     "RecordState",
     "Refused",
