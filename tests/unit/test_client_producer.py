@@ -65,14 +65,15 @@ class ScriptedCluster:
             self.epoch += 1
             return InitProducerIdResponse(producer_id=5, producer_epoch=self.epoch)
         assert isinstance(message, ProduceRequest)
-        return self._produce(message)
+        return await self._produce(message)
 
-    def _produce(self, message: ProduceRequest) -> ProduceResponse:
+    async def _produce(self, message: ProduceRequest) -> ProduceResponse:
         data = message.topic_data[0].partition_data[0].records
         assert data is not None
         header = read_header(data)
         values = [record.value for record in read_records(data, header)]
         self.arrived.append((header.producer_epoch, header.base_sequence, values))
+        await asyncio.sleep(0)  # as long as others that are on their way take to arrive
         step = self._steps.pop(0) if self._steps else 0
         if isinstance(step, Exception):
             raise step
@@ -163,7 +164,8 @@ def test_a_broker_that_lost_count_gets_a_new_epoch() -> None:
     assert [d.error for d in seen] == [None, None]
 
 
-def test_a_broker_that_began_anew_and_knows_the_last_batch_alone_is_not_asked_for_ever() -> None:
+def test_what_a_broker_says_of_a_younger_batch_makes_no_older_one_delivered() -> None:
+    """A broker that lost its log in a power cut, and began with the younger one, answers the same."""
     lost = ConnectionLost("gone")
     cluster = ScriptedCluster(0, lost, lost, ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
     seen = produce(cluster, [b"z"], [b"a", b"b"], [b"c"], limits=BatchLimits(batch_bytes=1))
@@ -173,9 +175,10 @@ def test_a_broker_that_began_anew_and_knows_the_last_batch_alone_is_not_asked_fo
         (0, 2, [b"b"]),
         (0, 1, [b"a"]),
         (0, 2, [b"b"]),
-        (1, 0, [b"c"]),
+        (1, 0, [b"a"]),
+        (1, 1, [b"c"]),
     ]
-    assert [(d.records[0].value, d.error) for d in seen[1:]] == [(b"a", None), (b"b", None), (b"c", None)]
+    assert [(d.records[0].value, d.error) for d in seen[1:]] == [(b"b", None), (b"a", None), (b"c", None)]
 
 
 def test_without_idempotence_no_producer_id_is_asked_for() -> None:

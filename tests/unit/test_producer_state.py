@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from leaselog.log import finish
-from leaselog.log.producer_state import KnownBatch, Producer, ProducerLimit, ProducerState
+from leaselog.log.producer_state import (
+    KnownBatch,
+    Producer,
+    ProducerLimit,
+    ProducerState,
+    format_snapshot,
+)
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import MAX_SEQUENCE, BatchHeader, read_header
@@ -169,14 +175,31 @@ def test_a_snapshot_of_apache_kafka_is_read_and_written_byte_for_byte() -> None:
     assert state.check(batch(1, producer_id=501, epoch=4)) is None
 
 
-def test_replaying_the_batches_gives_the_snapshot_apache_kafka_wrote() -> None:
+def test_replaying_the_last_batches_gives_the_snapshot_apache_kafka_wrote() -> None:
     at = KAFKA_SNAPSHOT_TIME
     state = state_after(
-        batch(0, producer_id=500, timestamp_ms=at),
         batch(2, producer_id=500, count=3, offset=2, timestamp_ms=at),
         batch(MAX_SEQUENCE, producer_id=501, epoch=4, offset=5, timestamp_ms=at),
     )
     assert state.snapshot() == KAFKA_SNAPSHOT
+
+
+def test_a_snapshot_keeps_every_remembered_batch_and_a_repetition_of_each_is_known_again() -> None:
+    sent = [batch(2 * at, offset=2 * at) for at in range(7)]
+    state = state_after(*sent, batch(0, producer_id=101))
+    restored = ProducerState()
+    restored.restore(format_snapshot(tuple(state)), NOW)
+    assert list(restored) == list(state)
+    for header in sent[2:]:
+        assert isinstance(restored.check(header), KnownBatch)
+    assert refused(restored.check(sent[1])) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_of_several_entries_of_a_producer_only_those_of_its_last_epoch_count() -> None:
+    older, newer = state_after(batch(0), batch(2, offset=2)), state_after(batch(0, epoch=1, offset=4))
+    restored = ProducerState()
+    restored.restore(format_snapshot((*older, *newer)), NOW)
+    assert list(restored) == list(newer)
 
 
 def test_a_snapshot_leaves_out_who_has_expired_by_now() -> None:

@@ -50,9 +50,6 @@ class Batch:
     tries: int = 0
     #: sent, and the answer did not say that it was refused
     may_be_written: bool = False
-    #: may have been written, and the broker at the end of this connection expects another number: if it has a younger
-    #: one, it has this one
-    passed_over: object = None
 
 
 @dataclass(slots=True)
@@ -149,29 +146,29 @@ class Accumulator:
             batch.base_sequence = lane.next_sequence
             lane.next_sequence = (lane.next_sequence + len(batch.records)) & MAX_SEQUENCE
 
-    def settle(self, batch: Batch, *, written: bool, over: object = None) -> list[Batch]:
-        """A batch in flight is done with, for better or worse. Older ones of which this tells that they are written.
+    def holds_back(self, batch: Batch) -> bool:
+        """Whether the batch, taken and never sent, would pass an older one that has come back meanwhile.
 
-        Their numbers come before its own, and a broker leaves no gap. That holds for a broker that knew the producer
-        when it refused them, and goes on living: one that has lost its memory meanwhile takes any number for the
-        first. So they must have been refused ``over`` the same connection.
+        It waits behind that one then. A connection can end, and another broker be found at the address, between the
+        two: one that has lost its memory would take the number of whichever came first.
+        """
+        lane = self._lanes[batch.where]
+        if batch.may_be_written or not any(older.ordinal < batch.ordinal for older in lane.retries):
+            return False
+        batch.tries -= 1
+        self.retry(batch, batch.retry_at_ms, may_be_written=False)
+        return True
+
+    def settle(self, batch: Batch, *, written: bool) -> None:
+        """A batch in flight is done with, for better or worse.
+
+        Nothing follows from it for older batches. A broker leaves no gap between numbers, but one that has lost its
+        memory takes any number for the first: it may have a younger batch, and not the older one.
         """
         lane = self._lanes[batch.where]
         lane.in_flight -= 1
         lane.is_begun = lane.is_begun or written
         self._forget(batch, written=written)
-        before = [
-            older
-            for older in lane.retries
-            if written
-            and older.passed_over is not None
-            and older.passed_over is over
-            and older.ordinal < batch.ordinal
-        ]
-        for older in before:
-            lane.retries.remove(older)
-            self._forget(older, written=True)
-        return before
 
     def retry(self, batch: Batch, at_ms: int, *, may_be_written: bool) -> None:
         """A batch in flight has to be sent again, not before ``at_ms``."""
@@ -181,20 +178,17 @@ class Accumulator:
         lane.retries.append(batch)
         lane.retries.sort(key=lambda b: b.ordinal)
 
-    def retry_lost_count(self, batch: Batch, at_ms: int, *, passed_over: object = None) -> None:
+    def retry_lost_count(self, batch: Batch, at_ms: int) -> None:
         """A batch in flight came back because the broker expects another number, or forgot the producer.
 
         It may be behind one that has to be sent again first. If it is the oldest, and nothing else is in flight, the
-        numbers are no longer of use: whatever else may have been written is settled, and the rest is numbered anew. A
-        broker that began anew knows of each producer the last batch alone, as Kafka's snapshots keep no more, so that
-        it refuses those before it that it has. (Java numbers them anew at once, and they are written twice.)
-        ``passed_over``: the connection to a broker that knows the producer; None if it does not.
+        numbers are no longer of use: this batch is not among those that the broker remembers, so it gets a new number,
+        and is written twice if it was among those that the broker has forgotten. Each of the others that may have been
+        written is sent once more under its old number, since the broker may know it. (Java numbers them all anew.)
         """
         lane = self._lanes[batch.where]
         if lane.in_flight == 1 and all(batch.ordinal < other.ordinal for other in lane.retries):
             self.ask_renumbering()
-        if self._renumbering and batch.may_be_written:
-            batch.passed_over = passed_over
         self.retry(batch, at_ms, may_be_written=batch.may_be_written and not self._renumbering)
 
     def ask_renumbering(self) -> None:
@@ -208,7 +202,7 @@ class Accumulator:
         for lane in self._lanes.values():
             lane.next_sequence, lane.is_begun = 0, False
             for batch in lane.retries:
-                batch.base_sequence, batch.passed_over = NO_SEQUENCE, None
+                batch.base_sequence = NO_SEQUENCE
 
     def expired(self, now_ms: int) -> list[Batch]:
         """Batches past their delivery time-out, which are given up with this call."""

@@ -328,13 +328,14 @@ class BatchProducer:
         """One produce request and what follows from its answer, or from there being none."""
         try:
             connection = await self._cluster.connection(leader)
+            batches = [batch for batch in batches if not self._batches.holds_back(batch)]
             encoded = self._encode_all(batches)
             batches = list(encoded)
             if not batches:
                 return
             answers = await self._produce(connection, encoded)
             for batch in batches:
-                self._settle(batch, answers.get(batch.where), connection)
+                self._settle(batch, answers.get(batch.where))
         except ClientError as failed:
             for batch in batches:
                 self._stale.add(batch.where.topic)
@@ -423,7 +424,7 @@ class BatchProducer:
 
     # outcomes
 
-    def _settle(self, batch: Batch, answer: PartitionProduceResponse | None, connection: Connection) -> None:
+    def _settle(self, batch: Batch, answer: PartitionProduceResponse | None) -> None:
         if answer is None:
             self._give_up(
                 batch, BrokerError(ErrorCode.UNKNOWN_SERVER_ERROR, f"{batch.where}: not in the answer")
@@ -431,15 +432,11 @@ class BatchProducer:
             return
         code = answer.error_code
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
-            for older in self._batches.settle(batch, written=True, over=connection):
-                self._tell(Delivered(older.where, -1, older.records, tags=older.tags))
+            self._batches.settle(batch, written=True)
             self._tell(Delivered(batch.where, answer.base_offset, batch.records, tags=batch.tags))
         elif code in _LOST_COUNT and self._settings.is_idempotent:
             if self._may_try_again(batch):
-                knows_it = code != ErrorCode.UNKNOWN_PRODUCER_ID
-                self._batches.retry_lost_count(
-                    batch, self._retry_at_ms(batch), passed_over=connection if knows_it else None
-                )
+                self._batches.retry_lost_count(batch, self._retry_at_ms(batch))
         elif (failed := BrokerError(code, answer.error_message)).is_retriable:
             self._stale.add(batch.where.topic)
             self._try_again(batch, in_doubt=code in _IN_DOUBT)

@@ -236,8 +236,11 @@ class ProducerState:
 
         Raises a ``DecodeError`` for anything but a snapshot, and then has changed nothing.
         """
-        restored = (p for p in _read_snapshot(data) if not self._is_expired(p, now_ms))
-        self._replace({producer.producer_id: producer for producer in restored})
+        restored = dict[int, Producer]()
+        for entry in _read_snapshot(data):
+            before = restored.pop(entry.producer_id, None)
+            restored[entry.producer_id] = entry if before is None else _joined(before, entry)
+        self._replace({key: known for key, known in restored.items() if not self._is_expired(known, now_ms)})
         self.forget_oldest(len(self._producers) - self._limit)
 
     def _replace(self, producers: dict[int, Producer]) -> None:
@@ -284,23 +287,41 @@ def _known(header: BatchHeader) -> KnownBatch:
 
 
 def format_snapshot(producers: Sequence[Producer]) -> bytes:
-    """The content of a `.snapshot` file. Of each producer only the last batch is kept, as in Kafka."""
-    body = _COUNT.pack(len(producers)) + b"".join(map(_write_entry, producers))
+    """The content of a `.snapshot` file, with an entry for each remembered batch, the last one of a producer last.
+
+    After a restart clients send again all that they had in flight, and each of these batches is to be known. Kafka
+    writes the last batch alone; of several entries of a producer it keeps the last.
+    """
+    entries = [entry for known in producers for entry in _entries(known)]
+    body = _COUNT.pack(len(entries)) + b"".join(entries)
     return _SNAPSHOT_HEAD.pack(_SNAPSHOT_VERSION, crc32c(body)) + body
 
 
-def _write_entry(producer: Producer) -> bytes:
+def _entries(producer: Producer) -> Iterator[bytes]:
+    for earlier in producer.batches[:-1]:
+        yield _write_entry(producer, earlier, earlier.timestamp_ms)
     last = producer.batches[-1] if producer.batches else None
+    yield _write_entry(producer, last, producer.last_timestamp_ms)
+
+
+def _write_entry(producer: Producer, batch: KnownBatch | None, timestamp_ms: int) -> bytes:
     return _ENTRY.pack(
         producer.producer_id,
         producer.epoch,
-        producer.last_sequence,
-        _NONE if last is None else last.end_offset - 1,
-        0 if last is None else last.end_offset - last.start_offset - 1,
-        producer.last_timestamp_ms,
+        NO_SEQUENCE if batch is None else batch.last_sequence,
+        _NONE if batch is None else batch.end_offset - 1,
+        0 if batch is None else batch.end_offset - batch.start_offset - 1,
+        timestamp_ms,
         producer.coordinator_epoch,
         producer.transaction_start,
     )
+
+
+def _joined(before: Producer, entry: Producer) -> Producer:
+    """A later entry of the same producer is what holds; earlier batches of its epoch are remembered with it."""
+    if before.epoch != entry.epoch:
+        return entry
+    return entry._replace(batches=(before.batches + entry.batches)[-REMEMBERED_BATCHES:])
 
 
 def _read_snapshot(data: Buffer) -> list[Producer]:
