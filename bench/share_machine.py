@@ -19,7 +19,7 @@ from time import process_time
 from leaselog.cli.serve import quiet_collector
 from leaselog.model import MemberId, Span
 from leaselog.share import (
-    NO_ROLL,
+    EVEN_CHANCE,
     Acknowledge,
     Acknowledged,
     AcknowledgementBatch,
@@ -78,9 +78,9 @@ def alternating(records: int) -> SharePartition:
     return partition
 
 
-def settle(partition: SharePartition, command: Acknowledge, now_ms: int, roll: float = NO_ROLL) -> None:
+def settle(partition: SharePartition, command: Acknowledge, now_ms: int, chance: float = EVEN_CHANCE) -> None:
     """Acknowledge, and have it written."""
-    answer = partition.handle(command, now_ms, roll).answer
+    answer = partition.handle(command, now_ms, chance).answer
     assert isinstance(answer, Acknowledged)
     assert answer.token is not None
     partition.handle(Persisted(answer.token, ok=True), now_ms)
@@ -122,7 +122,7 @@ def measure(size: Size) -> None:
     outcome = partition.handle(Expire(), LOCK_MS + 1)
     seconds = process_time() - began
     write = next(effect for effect in outcome.effects if isinstance(effect, Persist))
-    timings["expire"].add(seconds, sum(batch.end - batch.start for batch in write.batches))
+    timings["expire"].add(seconds, sum(batch.end - batch.start for batch in write.spans))
     partition.verify()
 
 

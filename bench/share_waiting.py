@@ -3,10 +3,11 @@
     python -m bench.share_waiting [--rounds N] [--request N] [records ...]    # default: 3 rounds of 100000 and 1000000
 
 Records are released in requests of so many within half a second, with pauses from a second to ten minutes by chance,
-one roll a request. Then others are acquired and accepted behind them, as if nobody waited, and at last everything comes
-due. The numbers are microseconds of processor time, medians over the rounds, for each record released, for each record
-acquired and accepted meanwhile (500 a request), and for each run that comes due; and bytes of the whole machine for
-each waiting record. Python's collector is set as `leaselog serve` sets it.
+drawn once a request. Then others are acquired and accepted behind them, as if nobody waited, and at last everything
+comes due. The numbers are microseconds of processor time, medians over the rounds, for each record released, for each
+record acquired and accepted meanwhile (500 a request), and for each run that comes due; and bytes of the whole
+machine for each waiting record.
+Python's collector is set as `leaselog serve` sets it.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ from leaselog.share import (
     MoveLogStart,
     Persist,
     Persisted,
-    ReadState,
     RecordState,
     ReleaseMember,
     RetryBackoff,
     SharePartition,
-    StateBatch,
+    StateSpan,
+    StoredState,
     WakeFetchers,
     WriteDeadLetters,
     inflight,
@@ -100,7 +100,7 @@ class ShareMachine(RuleBasedStateMachine):
         self.limits = Limits(limit, LOCK_MS, locks, has_dead_letters, backoff, DELAY_MAX_MS)
         self.now = 0
         #: the chance in pauses
-        self.roll = 0.0
+        self.chance = 0.0
         self.log: list[Span] = []
         self.log_start = self.log_end = log_start
         self.partition = SharePartition(log_start, self.limits)
@@ -127,7 +127,7 @@ class ShareMachine(RuleBasedStateMachine):
     def act(self, data: st.DataObject) -> None:
         """One of the actions, the more likely the more often it is named: switching rules off at random, as Hypothesis
         likes to, would leave most runs without a delivery."""
-        self.roll = (self.roll + 0.37) % 1
+        self.chance = (self.chance + 0.37) % 1
         getattr(self, data.draw(st.sampled_from(ACTIONS)))(data)
 
     def append(self, data: st.DataObject) -> None:
@@ -220,7 +220,7 @@ class ShareMachine(RuleBasedStateMachine):
             return
         assert isinstance(answer, Acknowledged)
         persist = self.expect(
-            self.oracle.acknowledge(wanted, self.token(written), self.now, LOCK_MS, self.roll, details),
+            self.oracle.acknowledge(wanted, self.token(written), self.now, LOCK_MS, self.chance, details),
             written,
         )
         assert answer.token == (persist.token if persist else None)
@@ -237,7 +237,7 @@ class ShareMachine(RuleBasedStateMachine):
     def session_ends(self, data: st.DataObject) -> None:
         member = data.draw(MEMBERS)
         _, written = self.do(ReleaseMember(member))
-        self.expect(self.oracle.release(member, self.token(written), self.now, self.roll), written)
+        self.expect(self.oracle.release(member, self.token(written), self.now, self.chance), written)
         self.settle_down()
         held = [r for r in self.oracle.records.values() if r.owner == member]
         assert all(record.write is not None for record in held)
@@ -265,7 +265,7 @@ class ShareMachine(RuleBasedStateMachine):
         if ok:
             self.store(write)
         _, written = self.do(Persisted(write.token, ok))
-        self.expect(self.oracle.settle(write.token, ok, self.now, self.token(written), self.roll), written)
+        self.expect(self.oracle.settle(write.token, ok, self.now, self.token(written), self.chance), written)
         self.expect_letters()
         self.settle_down()
 
@@ -302,9 +302,9 @@ class ShareMachine(RuleBasedStateMachine):
         }
         # a lease's last end stands without its write: such a record is delivered again, and may end otherwise
         self.doomed = {o for o, (state, _, _) in states.items() if state is RecordState.ARCHIVING}
-        batches = tuple(StateBatch(o, o + 1, *s) for o, s in sorted(states.items()))
+        batches = tuple(StateSpan(o, o + 1, *s) for o, s in sorted(states.items()))
         self.partition = SharePartition.from_state(
-            ReadState(self.stored_start, batches),
+            StoredState(self.stored_start, batches),
             log_start=self.log_start,
             reset_to=0,
             limits=self.limits,
@@ -323,14 +323,14 @@ class ShareMachine(RuleBasedStateMachine):
 
     def do(self, command: Command) -> tuple[object, list[Persist]]:
         """One command, and the leases that end first, in the machine and (these alone) in the oracle."""
-        outcome = self.partition.handle(command, self.now, self.roll)
+        outcome = self.partition.handle(command, self.now, self.chance)
         written = [effect for effect in outcome.effects if isinstance(effect, Persist)]
         self.free = {o for o, r in self.oracle.records.items() if r.is_free}
         self.was_woken = WakeFetchers() in outcome.effects
         self.writes += written
         self.new_letters = [effect for effect in outcome.effects if isinstance(effect, WriteDeadLetters)]
         self.letters += self.new_letters
-        self.expect(self.oracle.expire(self.now, self.token(written), self.roll), written)
+        self.expect(self.oracle.expire(self.now, self.token(written), self.chance), written)
         return outcome.answer, written
 
     def token(self, written: list[Persist]) -> int:
@@ -341,7 +341,7 @@ class ShareMachine(RuleBasedStateMachine):
         if not states:
             return None
         write = written.pop(0)
-        got = {o: (b.state, b.delivery_count, b.due_ms) for b in write.batches for o in range(b.start, b.end)}
+        got = {o: (b.state, b.delivery_count, b.due_ms) for b in write.spans for o in range(b.start, b.end)}
         assert got == states, "INV-8"
         assert write.start_offset == self.oracle.start
         done = [r for r in self.oracle.records.values() if r.state in TERMINAL or r.target in TERMINAL]
@@ -366,7 +366,7 @@ class ShareMachine(RuleBasedStateMachine):
 
     def store(self, write: Persist) -> None:
         self.stored_start = max(self.stored_start, write.start_offset)
-        for batch in write.batches:
+        for batch in write.spans:
             for offset in range(batch.start, batch.end):
                 if batch.state is RecordState.ARCHIVED and offset in self.doomed:
                     assert offset in self.lettered, "INV-11: archived before its dead letter"

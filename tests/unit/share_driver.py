@@ -22,9 +22,9 @@ from leaselog.share import (
     Outcome,
     Persist,
     Persisted,
-    ReadState,
     RetryBackoff,
     SharePartition,
+    StoredState,
     WriteDeadLetters,
 )
 
@@ -45,13 +45,13 @@ class Driver:
         *,
         limit: int = 5,
         locks: int = 2_000,
-        state: ReadState | None = None,
+        state: StoredState | None = None,
         has_dead_letters: bool = False,
         backoff: RetryBackoff | None = None,
     ) -> None:
         limits = Limits(limit, LOCK_MS, locks, has_dead_letters, backoff)
         self.partition = SharePartition.from_state(
-            state or ReadState(), log_start=0 if state else start, reset_to=start, limits=limits
+            state or StoredState(), log_start=0 if state else start, reset_to=start, limits=limits
         )
         self.now_ms = 0
         self.effects: tuple[Effect, ...] = ()
@@ -171,4 +171,4 @@ class Driver:
 def said(write: Persist | None) -> list[tuple[int, int, int, int]]:
     """(first, last, state, delivery count), as the records of the state topic print it."""
     assert write is not None
-    return [(b.start, b.end - 1, int(b.state), b.delivery_count) for b in write.batches]
+    return [(b.start, b.end - 1, int(b.state), b.delivery_count) for b in write.spans]

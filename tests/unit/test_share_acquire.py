@@ -22,9 +22,9 @@ from leaselog.share import (
     ChangeLimits,
     Expire,
     Limits,
-    ReadState,
     RecordState,
-    StateBatch,
+    StateSpan,
+    StoredState,
     WakeFetchers,
 )
 from leaselog.share.acquiring import helping
@@ -170,7 +170,7 @@ def test_a_gap_that_the_client_reports_is_archived() -> None:
 def test_unread_gaps_of_a_read_state_are_delivered_for_the_first_time() -> None:
     done = RecordState.ACKNOWLEDGED
     d = Driver(
-        state=ReadState(10, (StateBatch(12, 15, done, 1), StateBatch(18, 20, RecordState.AVAILABLE, 3)))
+        state=StoredState(10, (StateSpan(12, 15, done, 1), StateSpan(18, 20, RecordState.AVAILABLE, 3)))
     )
     assert d.window == (10, 20)
     assert d.partition.next_fetch_offset == 10
@@ -179,7 +179,7 @@ def test_unread_gaps_of_a_read_state_are_delivered_for_the_first_time() -> None:
 
 def test_a_read_state_whose_front_is_done_starts_behind_it() -> None:
     done = RecordState.ACKNOWLEDGED
-    d = Driver(state=ReadState(0, (StateBatch(0, 7, done, 1), StateBatch(9, 10, done, 1))))
+    d = Driver(state=StoredState(0, (StateSpan(0, 7, done, 1), StateSpan(9, 10, done, 1))))
     assert d.window == (7, 10)
     assert d.partition.delivery_complete_count == 1
 

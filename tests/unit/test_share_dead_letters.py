@@ -14,17 +14,17 @@ from leaselog.share import (
     Expire,
     Limits,
     MoveLogStart,
-    ReadState,
     RecordState,
     ReleaseMember,
-    StateBatch,
+    StateSpan,
+    StoredState,
     WriteToken,
 )
 
 ARCHIVING, ARCHIVED = RecordState.ARCHIVING, RecordState.ARCHIVED
 
 
-def driver(*, limit: int = 5, state: ReadState | None = None) -> Driver:
+def driver(*, limit: int = 5, state: StoredState | None = None) -> Driver:
     return Driver(limit=limit, state=state, has_dead_letters=True)
 
 
@@ -154,8 +154,8 @@ def test_records_that_are_done_behind_one_on_its_way_wait_for_it() -> None:
 
 
 def test_a_new_leader_asks_for_the_dead_letters_of_the_one_before() -> None:
-    stored = ReadState(
-        5, (StateBatch(5, 6, ARCHIVING, 1), StateBatch(6, 7, ARCHIVED, 1), StateBatch(8, 9, ARCHIVING, 2))
+    stored = StoredState(
+        5, (StateSpan(5, 6, ARCHIVING, 1), StateSpan(6, 7, ARCHIVED, 1), StateSpan(8, 9, ARCHIVING, 2))
     )
     d = driver(limit=2, state=stored)
     d.handle(Expire())

@@ -11,12 +11,12 @@ from leaselog.share import (
     Acquire,
     ChangeLimits,
     Limits,
-    ReadState,
     RecordState,
     ReleaseMember,
     RetryBackoff,
     SharePartition,
-    StateBatch,
+    StateSpan,
+    StoredState,
     WakeFetchers,
     due_ms,
     grain_ms,
@@ -31,7 +31,7 @@ def after(delay_ms: int) -> AcknowledgementDetails:
     return AcknowledgementDetails(delay_ms=delay_ms)
 
 
-def driver(*, limit: int = 5, state: ReadState | None = None, locks: int = 2_000) -> Driver:
+def driver(*, limit: int = 5, state: StoredState | None = None, locks: int = 2_000) -> Driver:
     return Driver(limit=limit, state=state, locks=locks, backoff=STEADY)
 
 
@@ -44,7 +44,7 @@ def test_the_pause_grows_with_the_deliveries_up_to_the_maximum() -> None:
 
 def test_jitter_makes_a_pause_shorter_or_longer_but_not_than_the_maximum() -> None:
     backoff = RetryBackoff(1_000, 3.0, 3_200, 0.2)
-    assert [backoff.pause_ms(1, roll) for roll in (0.0, 0.5, 1.0)] == [800, 1_000, 1_200]
+    assert [backoff.pause_ms(1, chance) for chance in (0.0, 0.5, 1.0)] == [800, 1_000, 1_200]
     assert backoff.pause_ms(2, 1.0) == 3_200
 
 
@@ -271,12 +271,12 @@ def test_a_write_says_until_when_its_records_wait() -> None:
     write = d.acknowledge(A, (0, 3, [RELEASE, ACCEPT, RELEASE]))
     assert write is not None
     due = due_ms(0, 1_000)
-    assert [(b.start, b.end, b.due_ms) for b in write.batches] == [(0, 1, due), (1, 2, None), (2, 3, due)]
+    assert [(b.start, b.end, b.due_ms) for b in write.spans] == [(0, 1, due), (1, 2, None), (2, 3, due)]
 
 
 def test_what_waits_goes_on_waiting_under_a_new_leader() -> None:
-    waiting = StateBatch(5, 7, RecordState.AVAILABLE, 2, 800)
-    d = driver(state=ReadState(5, (waiting, StateBatch(7, 8, RecordState.AVAILABLE, 1, -3))))
+    waiting = StateSpan(5, 7, RecordState.AVAILABLE, 2, 800)
+    d = driver(state=StoredState(5, (waiting, StateSpan(7, 8, RecordState.AVAILABLE, 1, -3))))
     assert d.acquire(A, (5, 9)) == [(7, 8, 2), (8, 9, 1)]
     d.pass_ms(800)
     assert d.acquire(A, (5, 9)) == [(5, 7, 3)]
@@ -285,7 +285,7 @@ def test_what_waits_goes_on_waiting_under_a_new_leader() -> None:
 def test_nothing_waits_longer_under_a_new_leader_than_anything_may() -> None:
     """The clock was set back while nobody led."""
     limits = Limits(backoff=STEADY, release_delay_max_ms=2_000)
-    stored = ReadState(0, (StateBatch(0, 1, RecordState.AVAILABLE, 1, 10**12),))
+    stored = StoredState(0, (StateSpan(0, 1, RecordState.AVAILABLE, 1, 10**12),))
     partition = SharePartition.from_state(stored, log_start=0, reset_to=0, limits=limits, now_ms=70)
     assert partition.next_deadline_ms == 5_070
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from share_driver import ACCEPT, LOCK_MS, RECORD_LIMIT, REJECT, RELEASE, A, B, C, Driver, said
 
 from leaselog.model import ErrorCode
-from leaselog.share import Expire, MoveLogStart, ReadState, RecordState, ReleaseMember, StateBatch
+from leaselog.share import Expire, MoveLogStart, RecordState, ReleaseMember, StateSpan, StoredState
 
 
 def test_the_operation_table_of_the_kip() -> None:
@@ -114,11 +114,11 @@ def test_a_log_that_begins_later_fails_no_acknowledgement_of_the_kip() -> None:
 def test_the_state_of_that_example_survives_a_new_leader() -> None:
     """Its durable part: the start, the count of 3, and what became of 5 and 6."""
     batches = (
-        StateBatch(3, 4, RecordState.AVAILABLE, 2),
-        StateBatch(5, 6, RecordState.ACKNOWLEDGED, 1),
-        StateBatch(6, 7, RecordState.ARCHIVED, 1),
+        StateSpan(3, 4, RecordState.AVAILABLE, 2),
+        StateSpan(5, 6, RecordState.ACKNOWLEDGED, 1),
+        StateSpan(6, 7, RecordState.ARCHIVED, 1),
     )
-    d = Driver(state=ReadState(2, batches))
+    d = Driver(state=StoredState(2, batches))
     assert d.window == (2, 7)
     assert d.acquire(A, (2, 9)) == [(2, 3, 1), (3, 4, 3), (4, 5, 1), (7, 9, 1)]
 

@@ -27,17 +27,17 @@ from leaselog.share.effects import (
     AcquiredRange,
     Answer,
     DeadLetters,
-    Done,
     Effect,
+    NoAnswer,
     Outcome,
     Persist,
     WakeFetchers,
     WriteDeadLetters,
 )
 from leaselog.share.inspection import Holding, Inspection, inspect
-from leaselog.share.persisted_state import NO_START_OFFSET, ReadState, StateBatch
+from leaselog.share.persisted_state import NO_START_OFFSET, StateSpan, StoredState
 from leaselog.share.record_state import RecordState
-from leaselog.share.retrying import NO_ROLL, RetryBackoff, due_ms, grain_ms
+from leaselog.share.retrying import EVEN_CHANCE, RetryBackoff, due_ms, grain_ms
 from leaselog.share.share_partition import SharePartition
 from leaselog.share.share_session import (
     FINAL_EPOCH,
@@ -68,7 +68,7 @@ __all__ = [
     "Acknowledged",
     "AcknowledgementBatch",
     "AcknowledgementDetails",
-    "NO_ROLL",
+    "EVEN_CHANCE",
     "RetryBackoff",
     "due_ms",
     "grain_ms",
@@ -84,7 +84,7 @@ __all__ = [
     "Counters",
     "DeadLetters",
     "DeadLettersEnded",
-    "Done",
+    "NoAnswer",
     "Effect",
     "Expire",
     "FinishedCounts",
@@ -94,11 +94,11 @@ __all__ = [
     "Outcome",
     "Persist",
     "Persisted",
-    "ReadState",
+    "StoredState",
     "RecordState",
     "ReleaseMember",
     "SharePartition",
-    "StateBatch",
+    "StateSpan",
     "WakeFetchers",
     "WriteDeadLetters",
     "WriteToken",

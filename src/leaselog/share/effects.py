@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from leaselog.model import Refused, Span
 from leaselog.share.commands import WriteToken
-from leaselog.share.persisted_state import StateBatch
+from leaselog.share.persisted_state import StateSpan
 
 __all__ = [
     "Acknowledged",
@@ -17,7 +17,7 @@ __all__ = [
     "AcquiredRange",
     "Answer",
     "DeadLetters",
-    "Done",
+    "NoAnswer",
     "Effect",
     "Outcome",
     "Persist",
@@ -31,11 +31,11 @@ class Persist:
     """Make this durable and come back with ``Persisted(token, ok)``. Writes of a partition keep their order."""
 
     token: WriteToken
-    #: as it is before this write, which is what Apache Kafka stores; the coordinator drops batches below it
+    #: as it is before this write, which is what Apache Kafka stores; the coordinator drops those below it
     start_offset: int
     #: records of the window that are through with if this write and those before it succeed (KIP-1226)
     delivery_complete_count: int
-    batches: tuple[StateBatch, ...]
+    spans: tuple[StateSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +90,11 @@ class Acknowledged:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
-    """Nothing to say but that it happened."""
+class NoAnswer:
+    """The command asks nothing: it was obeyed."""
 
 
-Answer = Acquired | Acknowledged | Done | Refused
+Answer = Acquired | Acknowledged | NoAnswer | Refused
 
 
 @dataclass(slots=True)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from leaselog.model import BrokenInvariant
 from leaselog.share.record_state import RecordState
 
-__all__ = ["NO_START_OFFSET", "ReadState", "StateBatch"]
+__all__ = ["NO_START_OFFSET", "StoredState", "StateSpan"]
 
 #: the group never had a start offset here: its reset policy decides
 NO_START_OFFSET = -1
 
 
 @dataclass(slots=True)
-class StateBatch:
+class StateSpan:
     """Records in ``[start, end)`` with one state, count and due time. Never ACQUIRED: leases are not durable.
 
     Not frozen, as the commands of every job are not; nobody changes it.
@@ -33,9 +33,9 @@ class StateBatch:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadState:
-    """What the persister has. Offsets between batches were never recorded: leased or unread when the leader ended."""
+class StoredState:
+    """What the persister has. Offsets between spans were never recorded: leased or unread when the leader ended."""
 
     start_offset: int = NO_START_OFFSET
     #: ascending, disjoint
-    batches: tuple[StateBatch, ...] = ()
+    spans: tuple[StateSpan, ...] = ()

@@ -14,9 +14,9 @@ from leaselog.model import BrokenInvariant, MemberId
 from leaselog.share.acknowledging import is_hole
 from leaselog.share.available import Available, Taker
 from leaselog.share.dead_letters import LIMIT_REACHED, NO_RECORD
-from leaselog.share.deadlines import Deadlines
 from leaselog.share.inflight import Cell, InFlight, Run
 from leaselog.share.record_state import TERMINAL, RecordState, is_legal
+from leaselog.share.timed_ranges import TimedRanges
 
 __all__ = ["HOLE", "NEVER", "UNREAD", "RecordWindow", "is_acquirable"]
 
@@ -66,8 +66,8 @@ class RecordWindow:
     __slots__ = (
         "_available",
         "_counts",
-        "_deadlines",
         "_held",
+        "_lease_ends",
         "_runs",
         "_waits",
         "accepted_count",
@@ -88,9 +88,9 @@ class RecordWindow:
         #: as the runs have them, for others to read
         self.start = self.end = start
         self._available = Available(self._runs, is_acquirable)
-        self._deadlines = Deadlines()
+        self._lease_ends = TimedRanges()
         #: the same of AVAILABLE records that are held back
-        self._waits = Deadlines()
+        self._waits = TimedRanges()
         #: no lease and no wait ends before: a bound that costs nothing to look at
         self.first_end_ms = NEVER
         #: entries that came into the heaps since their garbage was last looked at
@@ -285,12 +285,12 @@ class RecordWindow:
 
     def lease(self, start: int, end: int, deadline_ms: int) -> None:
         """Leases in this range end at that time; say so after every rewrite that gave any."""
-        self._deadlines.push(deadline_ms, start, end)
+        self._lease_ends.push(deadline_ms, start, end)
         self._pushed(deadline_ms)
 
     def next_deadline_ms(self) -> int | None:
         """When the first lease may end, or the first wait."""
-        lease_ms = self._deadlines.next_ms(self.start)
+        lease_ms = self._lease_ends.next_ms(self.start)
         if not self._waits.heap:
             return lease_ms
         wait_ms = self.next_due_ms()
@@ -304,7 +304,7 @@ class RecordWindow:
 
     def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
         """Where leases may have ended."""
-        due = self._deadlines.pop_due(now_ms)
+        due = self._lease_ends.pop_due(now_ms)
         self._look_for_first_end()
         return due
 
@@ -332,8 +332,8 @@ class RecordWindow:
         bound = 2 * self._runs.run_count + _SLACK
         if len(self._available.heap) > bound:
             self._available.rebuild(low for low, _, cell in self._runs if is_acquirable(cell))
-        if len(self._deadlines.heap) > bound:
-            self._deadlines.rebuild(
+        if len(self._lease_ends.heap) > bound:
+            self._lease_ends.rebuild(
                 (cell.deadline_ms, low, high)
                 for low, high, cell in self._runs
                 if cell.state is _ACQUIRED and cell.deadline_ms is not None
@@ -352,7 +352,7 @@ class RecordWindow:
             self.first_end_ms = end_ms
 
     def _look_for_first_end(self) -> None:
-        leases, waits = self._deadlines.heap, self._waits.heap
+        leases, waits = self._lease_ends.heap, self._waits.heap
         self.first_end_ms = min(leases[0][0] if leases else NEVER, waits[0][0] if waits else NEVER)
 
     def _now_available(self, start: int, end: int, cell: Cell) -> None:

@@ -1,7 +1,7 @@
 """How long a record waits for its next delivery, and the grain of the times at which such waits end.
 
 The pause grows with the count of deliveries, as Kafka's clients' pauses do: first, times multiplier for each delivery
-more, spread by jitter, never above the maximum. Chance comes from outside, one roll a command, so that records that
+more, spread by jitter, never above the maximum. Chance comes from outside, one number a command, so that records that
 fail together stay alike, and one run.
 
 Due times are rounded up to a grain, a power of two of at most a 64th of the pause and of `COARSEST_GRAIN_MS`. So
@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["COARSEST_GRAIN_MS", "NO_ROLL", "RetryBackoff", "due_ms", "grain_ms"]
+__all__ = ["COARSEST_GRAIN_MS", "EVEN_CHANCE", "RetryBackoff", "due_ms", "grain_ms"]
 
-#: the roll that leaves a pause as it is
-NO_ROLL = 0.5
+#: the chance that leaves a pause as it is
+EVEN_CHANCE = 0.5
 COARSEST_GRAIN_MS = 1024
 #: of the pause, what rounding may add
 _FINENESS = 64
@@ -30,13 +30,13 @@ class RetryBackoff:
     #: the part by which a pause may be longer or shorter
     jitter: float
 
-    def pause_ms(self, delivery_count: int, roll: float) -> int:
-        """After so many deliveries; ``roll``, from 0 to 1, says where between the shortest and the longest."""
+    def pause_ms(self, delivery_count: int, chance: float) -> int:
+        """After so many deliveries; ``chance``, from 0 to 1, says where between the shortest and the longest."""
         try:
             pause = self.first_ms * self.multiplier ** max(0, delivery_count - 1)
         except OverflowError:
             return self.max_ms
-        spread = 1 - self.jitter + 2 * self.jitter * roll
+        spread = 1 - self.jitter + 2 * self.jitter * chance
         return int(min(spread * pause, self.max_ms))
 
 

@@ -48,25 +48,25 @@ from leaselog.share.effects import (
     AcquiredRange,
     Answer,
     DeadLetters,
-    Done,
     Effect,
+    NoAnswer,
     Outcome,
     Persist,
     WakeFetchers,
     WriteDeadLetters,
 )
 from leaselog.share.inflight import Cell, Run
-from leaselog.share.persisted_state import NO_START_OFFSET, ReadState
+from leaselog.share.persisted_state import NO_START_OFFSET, StoredState
 from leaselog.share.picking import pick
 from leaselog.share.record_state import RecordState
 from leaselog.share.record_window import HOLE, UNREAD, RecordWindow
-from leaselog.share.retrying import NO_ROLL, due_ms
+from leaselog.share.retrying import EVEN_CHANCE, due_ms
 from leaselog.share.writing import Writing
 
 __all__ = ["SharePartition"]
 
 #: the answer to most commands
-_DONE = Done()
+_NO_ANSWER = NoAnswer()
 #: commands kept for the story of a broken invariant
 _STORY = 32
 #: of all partitions that have never sent any, which are most; never changed
@@ -81,10 +81,10 @@ class SharePartition:
     """The records between the start offset and the end of what was read, and what is going on with each."""
 
     __slots__ = (
+        "_chance",
         "_effects",
         "_letters",
         "_next_token",
-        "_roll",
         "_story",
         "_window",
         "_writes",
@@ -98,7 +98,7 @@ class SharePartition:
         self._window = RecordWindow(start_offset)
         self._next_token = 1
         #: where between shortest and longest the pauses of this command are
-        self._roll = NO_ROLL
+        self._chance = EVEN_CHANCE
         #: the ranges whose records a write in flight has marked
         self._writes: dict[WriteToken, list[tuple[int, int]]] = {}
         #: the same of dead letters on their way
@@ -109,7 +109,7 @@ class SharePartition:
 
     @classmethod
     def from_state(
-        cls, state: ReadState, *, log_start: int, reset_to: int, limits: Limits, now_ms: int = 0
+        cls, state: StoredState, *, log_start: int, reset_to: int, limits: Limits, now_ms: int = 0
     ) -> SharePartition:
         """What a new leader starts with. ``reset_to`` counts when the group never had a start offset.
 
@@ -120,16 +120,16 @@ class SharePartition:
         start = reset_to if state.start_offset == NO_START_OFFSET else state.start_offset
         partition = cls(start, limits)
         window, latest_ms = partition._window, now_ms + limits.longest_wait_ms
-        for batch in state.batches:
-            if batch.end <= window.end:
+        for span in state.spans:
+            if span.end <= window.end:
                 continue
-            window.append(batch.start, UNREAD)
-            is_doomed = batch.state is RecordState.ARCHIVING
-            cause = cause_from_count(batch.delivery_count, limits) if is_doomed else None
-            due_ms = None if batch.due_ms is None else min(batch.due_ms, latest_ms)
+            window.append(span.start, UNREAD)
+            is_doomed = span.state is RecordState.ARCHIVING
+            cause = cause_from_count(span.delivery_count, limits) if is_doomed else None
+            due_ms = None if span.due_ms is None else min(span.due_ms, latest_ms)
             waits_until = _not_over(due_ms, now_ms)
             window.append(
-                batch.end, Cell(batch.state, batch.delivery_count, deadline_ms=waits_until, cause=cause)
+                span.end, Cell(span.state, span.delivery_count, deadline_ms=waits_until, cause=cause)
             )
         window.trim(log_start)
         window.advance()
@@ -252,18 +252,18 @@ class SharePartition:
         """Raise BrokenInvariant unless the books agree with the records. Walks the whole window."""
         self._window.verify()
 
-    def handle(self, command: Command, now_ms: int, roll: float = NO_ROLL) -> Outcome:
+    def handle(self, command: Command, now_ms: int, chance: float = EVEN_CHANCE) -> Outcome:
         """Obey, and get the answer with what is to be done. A refused command has changed nothing.
 
         Leases and waits that have ended by now end first, whatever the command, so effects come with any answer.
-        ``roll``, from 0 to 1, is the chance in the pauses of what fails by this command.
+        ``chance``, from 0 to 1, says how long the pauses are of what fails by this command.
         """
         window = self._window
         story = self._story
         story.append((now_ms, command))
         if len(story) >= 2 * _STORY:
             del story[:_STORY]
-        self._roll = roll
+        self._chance = chance
         was_full = self.is_full
         try:
             if window.first_end_ms <= now_ms:
@@ -305,7 +305,7 @@ class SharePartition:
                 pass
             case _:
                 assert_never(command)
-        return _DONE
+        return _NO_ANSWER
 
     # acquire ---------------------------------------------------------------------------------------------------------
 
@@ -437,13 +437,11 @@ class SharePartition:
 
     def _write(self, writing: Writing) -> WriteToken | None:
         """Ask for what has been gathered to be made durable."""
-        batches = writing.batches()
-        if not batches:
+        spans = writing.spans()
+        if not spans:
             return None
         self._writes[writing.token] = writing.marked()
-        self._effects.append(
-            Persist(writing.token, self._window.start, self.delivery_complete_count, batches)
-        )
+        self._effects.append(Persist(writing.token, self._window.start, self.delivery_complete_count, spans))
         return writing.token
 
     def _settle(self, outcome: Persisted, now_ms: int) -> None:
@@ -603,7 +601,7 @@ class SharePartition:
         if delay_ms is not None:
             return due_ms(now_ms, min(delay_ms, self.limits.release_delay_max_ms))
         backoff = self.limits.backoff
-        return None if backoff is None else due_ms(now_ms, backoff.pause_ms(delivery_count, self._roll))
+        return None if backoff is None else due_ms(now_ms, backoff.pause_ms(delivery_count, self._chance))
 
     def _count_delayed(self, changed: list[Run]) -> None:
         if self._window.waiting_count:

@@ -7,18 +7,18 @@ from operator import attrgetter
 
 from leaselog.share.commands import WriteToken
 from leaselog.share.inflight import Run
-from leaselog.share.persisted_state import StateBatch
+from leaselog.share.persisted_state import StateSpan
 from leaselog.share.record_state import RecordState
 
 __all__ = ["Writing"]
 
 
 class Writing:
-    __slots__ = ("_batches", "_is_ascending", "_marked", "token")
+    __slots__ = ("_is_ascending", "_marked", "_spans", "token")
 
     def __init__(self, token: WriteToken) -> None:
         self.token = token
-        self._batches: list[StateBatch] = []
+        self._spans: list[StateSpan] = []
         #: ranges of records that carry the token, and wait for this write
         self._marked: list[tuple[int, int]] = []
         self._is_ascending = True
@@ -40,25 +40,25 @@ class Writing:
                     self._marked.append((low, high))
         return count
 
-    def batches(self) -> tuple[StateBatch, ...]:
+    def spans(self) -> tuple[StateSpan, ...]:
         """Ascending; empty when there is nothing to write."""
         if not self._is_ascending:
-            scattered = sorted(self._batches, key=attrgetter("start"))
-            self._batches, self._is_ascending = [], True
+            scattered = sorted(self._spans, key=attrgetter("start"))
+            self._spans, self._is_ascending = [], True
             for batch in scattered:
                 self._put(batch.start, batch.end, batch.state, batch.delivery_count, batch.due_ms)
-        return tuple(self._batches)
+        return tuple(self._spans)
 
     def marked(self) -> list[tuple[int, int]]:
         return sorted(self._marked)
 
     def _put(self, start: int, end: int, state: RecordState, delivery_count: int, due_ms: int | None) -> None:
-        if self._batches:
-            last = self._batches[-1]
+        if self._spans:
+            last = self._spans[-1]
             is_alike = last.end == start and last.delivery_count == delivery_count and last.state is state
             if is_alike and last.due_ms == due_ms:
-                self._batches[-1] = StateBatch(last.start, end, state, delivery_count, due_ms)
+                self._spans[-1] = StateSpan(last.start, end, state, delivery_count, due_ms)
                 return
             if last.end > start:
                 self._is_ascending = False
-        self._batches.append(StateBatch(start, end, state, delivery_count, due_ms))
+        self._spans.append(StateSpan(start, end, state, delivery_count, due_ms))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 from leaselog.model import MemberId
 from leaselog.share import (
+    EVEN_CHANCE,
     LIMIT_REACHED,
     NO_RECORD,
-    NO_ROLL,
     REJECTED,
     AcknowledgementDetails,
     AcknowledgeType,
@@ -101,27 +101,27 @@ class Oracle:
             del self.records[self.start]
             self.start += 1
 
-    def expire(self, now: int, token: int, roll: float = NO_ROLL) -> Written:
+    def expire(self, now: int, token: int, chance: float = EVEN_CHANCE) -> Written:
         for offset, record in self.records.items():
             if record.state is AVAILABLE and record.deadline is not None and record.deadline <= now:
                 self.records[offset] = Record(AVAILABLE, record.count)
         ended = {o: r for o, r in self.records.items() if r.state is ACQUIRED and (r.deadline or 0) <= now}
-        return self._end_leases({o for o, r in ended.items() if r.write is None}, token, now, roll)
+        return self._end_leases({o for o, r in ended.items() if r.write is None}, token, now, chance)
 
-    def _due(self, count: int, now: int, roll: float, asked: int | None = None) -> int | None:
+    def _due(self, count: int, now: int, chance: float, asked: int | None = None) -> int | None:
         if asked is not None:
             return due_ms(now, min(asked, self.limits.release_delay_max_ms))
         backoff = self.limits.backoff
-        return None if backoff is None else due_ms(now, backoff.pause_ms(count, roll))
+        return None if backoff is None else due_ms(now, backoff.pause_ms(count, chance))
 
-    def _end_leases(self, offsets: Iterable[int], token: int, now: int, roll: float) -> Written:
+    def _end_leases(self, offsets: Iterable[int], token: int, now: int, chance: float) -> Written:
         written: Written = {}
         for offset in offsets:
             count = self.records[offset].count
             is_last = count >= self.limits.delivery_count_limit
             self.failed += is_last
             if not is_last:
-                self.records[offset] = Record(AVAILABLE, count, deadline=self._due(count, now, roll))
+                self.records[offset] = Record(AVAILABLE, count, deadline=self._due(count, now, chance))
             else:
                 state = ARCHIVING if self.limits.has_dead_letters else ARCHIVED
                 self.given_up += state is ARCHIVED
@@ -154,7 +154,7 @@ class Oracle:
         token: int,
         now: int,
         lock_ms: int,
-        roll: float = NO_ROLL,
+        chance: float = EVEN_CHANCE,
         details: AcknowledgementDetails = NO_DETAILS,
     ) -> Written:
         written: Written = {}
@@ -175,12 +175,12 @@ class Oracle:
                 cause = details.reason or REJECTED
             if target is ARCHIVED and cause not in (None, NO_RECORD) and self.limits.has_dead_letters:
                 target = ARCHIVING
-            due = self._due(record.count, now, roll, details.delay_ms) if target is AVAILABLE else None
+            due = self._due(record.count, now, chance, details.delay_ms) if target is AVAILABLE else None
             self.records[offset] = replace(record, write=token, target=target, cause=cause, due=due)
             written[offset] = (target, record.count, due)
         return written
 
-    def settle(self, token: int, ok: bool, now: int, retry: int, roll: float = NO_ROLL) -> Written:
+    def settle(self, token: int, ok: bool, now: int, retry: int, chance: float = EVEN_CHANCE) -> Written:
         ended: set[int] = set()
         for offset, record in self.records.items():
             if record.write != token:
@@ -197,11 +197,11 @@ class Oracle:
                 self.records[offset] = replace(record, write=None, target=None, cause=None, due=None)
                 if (record.deadline or 0) <= now:
                     ended.add(offset)
-        return self._end_leases(ended, retry, now, roll)
+        return self._end_leases(ended, retry, now, chance)
 
-    def release(self, member: MemberId, token: int, now: int, roll: float = NO_ROLL) -> Written:
+    def release(self, member: MemberId, token: int, now: int, chance: float = EVEN_CHANCE) -> Written:
         mine = [o for o, r in self.records.items() if r.owner == member and r.write is None]
-        return self.acknowledge(dict.fromkeys(mine, AcknowledgeType.RELEASE), token, now, 0, roll)
+        return self.acknowledge(dict.fromkeys(mine, AcknowledgeType.RELEASE), token, now, 0, chance)
 
     def move_log_start(self, log_start: int) -> None:
         self.start, self.end = max(self.start, log_start), max(self.end, log_start)

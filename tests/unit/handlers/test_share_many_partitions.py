@@ -30,7 +30,7 @@ from leaselog.broker.lending.fetching import MOST_GIVING
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
 from leaselog.broker.lending.partitions import LEFT_AT_ONCE
 from leaselog.broker.lending.seats import FOUND_AT_ONCE, SEEN_AT_ONCE
-from leaselog.share import available, deadlines, inflight, share_partition
+from leaselog.share import available, inflight, share_partition, timed_ranges
 
 MANY = 300
 LONG_MS = 60_000
@@ -261,7 +261,7 @@ def test_shared_emptiness_stays_empty() -> None:
         inflight.NO_FIRSTS,
         inflight.NO_STARTS,
         inflight.NO_CELLS,
-        deadlines.NONE_YET,
+        timed_ranges.NONE_YET,
         available.NONE_YET,
     )
     assert not any(shared)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.model import RecordState
-from leaselog.share import StateBatch as MachineBatch
+from leaselog.share import StateSpan
 
 __all__ = ["DueTimes"]
 
@@ -25,7 +25,7 @@ class DueTimes:
         self._runtime = runtime
         self._apart_ms: int | None = None
 
-    def kept(self, batches: Iterable[MachineBatch]) -> tuple[StateBatch, ...]:
+    def kept(self, batches: Iterable[StateSpan]) -> tuple[StateBatch, ...]:
         """As the share coordinator keeps them."""
         return tuple(
             [
@@ -34,10 +34,10 @@ class DueTimes:
             ]
         )
 
-    def stored(self, batches: Iterable[StateBatch]) -> tuple[MachineBatch, ...]:
+    def stored(self, batches: Iterable[StateBatch]) -> tuple[StateSpan, ...]:
         """As the machine begins with them. ValueError for a state that is none."""
         return tuple(
-            MachineBatch(start, end, RecordState(state), count, self._stored_ms(due_ms))
+            StateSpan(start, end, RecordState(state), count, self._stored_ms(due_ms))
             for start, end, state, count, due_ms in batches
         )
 

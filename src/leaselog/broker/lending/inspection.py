@@ -17,10 +17,10 @@ from leaselog.share import (
     Inspection,
     Limits,
     SharePartition,
+    StoredState,
     TopicIdPartition,
     inspect,
 )
-from leaselog.share import ReadState as StoredState
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, TimestampType, read_header
 

@@ -29,7 +29,7 @@ from leaselog.coordination.share_state_commands import ReadState, StateRead, Wri
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
 from leaselog.share import (
-    NO_ROLL,
+    EVEN_CHANCE,
     NO_START_OFFSET,
     Acknowledge,
     Acknowledged,
@@ -50,12 +50,12 @@ from leaselog.share import (
     Persisted,
     ReleaseMember,
     SharePartition,
+    StoredState,
     TopicIdPartition,
     WakeFetchers,
     WriteDeadLetters,
     WriteToken,
 )
-from leaselog.share import ReadState as StoredState
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 
@@ -64,7 +64,7 @@ __all__ = ["Helping", "Report", "SharePartitionOwner"]
 A = TypeVar("A")
 
 #: into so many parts chance is cut where pauses are spread
-_ROLLS = 1001
+_CHANCES = 1001
 
 #: what became of an acknowledgement: None when it is safe
 Report = Callable[[Refused | None], None]
@@ -355,9 +355,9 @@ class SharePartitionOwner:
         assert machine is not None
         if self.is_over:
             return NOT_LOADED
-        roll = NO_ROLL if machine.limits.backoff is None else self._roll()
+        chance = EVEN_CHANCE if machine.limits.backoff is None else self._chance()
         try:
-            outcome = machine.handle(command, int(self._support.runtime.monotonic_ms()), roll)
+            outcome = machine.handle(command, int(self._support.runtime.monotonic_ms()), chance)
         except BrokenInvariant as broken:
             log.error("share partition is impossible, reading it anew", key=self.key, why=broken)
             self.end(ErrorCode.UNKNOWN_SERVER_ERROR)
@@ -385,9 +385,9 @@ class SharePartitionOwner:
                 self._support.delivery.gave_up(self.key, self.partition.name, given_up)
         return outcome.answer
 
-    def _roll(self) -> float:
+    def _chance(self) -> float:
         """The chance in the pauses of what fails now."""
-        return self._support.runtime.machine.random_below(_ROLLS) / (_ROLLS - 1)
+        return self._support.runtime.machine.random_below(_CHANCES) / (_CHANCES - 1)
 
     def _send(self, effect: WriteDeadLetters) -> None:
         if not self.is_over:  # or else whoever reads the state next sends them
@@ -407,7 +407,7 @@ class SharePartitionOwner:
                 leader_epoch=self.partition.leader_epoch,
                 start_offset=effect.start_offset,
                 delivery_complete_count=effect.delivery_complete_count,
-                batches=self._support.due_times.kept(effect.batches),
+                batches=self._support.due_times.kept(effect.spans),
             )
         )
         # never at once: whoever asked for this has not said yet whom to tell

@@ -1,4 +1,4 @@
-"""When leases end: a heap of (deadline, range), invalidated lazily.
+"""Ranges of offsets by the time at which something may end in them, a lease or a wait: a heap, invalidated lazily.
 
 An entry says "somewhere in this range a lease may end at this time". Acknowledged or renewed records leave their
 entry behind; whoever pops it looks at the records themselves. The owner bounds the garbage by rebuilding.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
-__all__ = ["Deadlines"]
+__all__ = ["TimedRanges"]
 
 #: when more than this many are due, and more than this part of the heap, sorting is cheaper than popping the rest
 _MANY = 16
@@ -18,7 +18,7 @@ _MANY = 16
 NONE_YET: list[tuple[int, int, int]] = []
 
 
-class Deadlines:
+class TimedRanges:
     __slots__ = ("heap",)
 
     def __init__(self) -> None:
@@ -31,14 +31,14 @@ class Deadlines:
         heappush(self.heap, (deadline_ms, start, end))
 
     def next_ms(self, start: int) -> int | None:
-        """The earliest time at which a lease may end. Entries wholly below ``start`` go."""
+        """The earliest time at which something may end. Entries wholly below ``start`` go."""
         heap = self.heap
         while heap and heap[0][2] <= start:
             heappop(heap)
         return heap[0][0] if heap else None
 
     def pop_due(self, now_ms: int) -> list[tuple[int, int]]:
-        """The ranges in which leases may have ended by now, ascending and disjoint."""
+        """The ranges in which something may have ended by now, ascending and disjoint."""
         heap = self.heap
         if not heap or heap[0][0] > now_ms:
             return []
@@ -53,7 +53,7 @@ class Deadlines:
         return _united(due) if len(due) > 1 else due
 
     def rebuild(self, entries: Iterable[tuple[int, int, int]]) -> None:
-        """Start over with what is really leased."""
+        """Start over with what is really leased, or really waits."""
         self.heap = list(entries)
         heapify(self.heap)
 
