@@ -10,7 +10,7 @@ MINUTES ?= 10
 # of the tests that wait for brokers and leases more than they work
 WORKERS ?= 4
 
-.PHONY: setup messages demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak pythons
+.PHONY: setup waiting messages demo demo-crash test check fast lint format types imports mutants interop interop-kafka interop-kafka-4.4 crash spark conformance conformance-fast seeds deep-tests deep floors bench docs site fuzz soak pythons
 
 setup: $(VENV)/.ready
 
@@ -28,7 +28,10 @@ demo: setup ## orders through a broker, a share group and Spark into Parquet, ea
 demo-crash: setup ## starts a broker, produces, kills it, consumes, shows that nothing is missing
 	$(BIN)/leaselog demo
 
-test: check mutants interop crash spark conformance-fast ## everything a change must pass
+test: check mutants interop waiting ## everything a change must pass
+
+waiting: setup ## three tiers that wait more than they work, side by side; each one's output comes when it is through
+	$(MAKE) -j3 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) crash spark conformance-fast
 
 check: lint types imports site ## format, lint, types, import directions, the site, fast tests
 	$(PYTEST) tests/unit tests/arch tests/wire tests/props tests/contract tests/crash tests/sim tests/fuzz tests/soak tests/conformance -m "not crash and not deep and not mutant" \
