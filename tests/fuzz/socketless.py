@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from leaselog.broker.config.listeners import Listener
 from leaselog.broker.net.connection import Connection
 from leaselog.broker.net.server import Server
 
@@ -56,7 +57,7 @@ async def send(broker: Any, *frames: bytes) -> Transport:
     server, transport = Server(broker), Transport()
     server.admit = lambda connection: 1  # type: ignore[method-assign]
     server.dismiss = lambda connection: broker.connection_closed(connection.client)  # type: ignore[method-assign]
-    connection = Connection(server)
+    connection = Connection(server, Listener.plaintext("", 9092))
     connection.connection_made(transport)  # type: ignore[arg-type]
     data = b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
     while data and not transport.is_closed:

@@ -16,6 +16,7 @@ from broker_in_a_box import Box, in_a_box, run
 from fuzz.crowds import TOPIC, Crowd, crowded, crowds
 from fuzz.socketless import Transport
 from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.config.listeners import Listener
 from leaselog.broker.net.api import apis, load_handlers
 from leaselog.broker.net.connection import Connection
 from leaselog.broker.net.server import Server
@@ -77,7 +78,7 @@ async def ask(box: Box, frame: bytes) -> None:
     server, transport = Server(box.broker), Transport()
     server.admit = lambda connection: 1  # type: ignore[method-assign]
     server.dismiss = lambda connection: None  # type: ignore[method-assign]
-    connection = Connection(server)
+    connection = Connection(server, Listener.plaintext("", 9092))
     connection.connection_made(transport)  # type: ignore[arg-type]
     while frame and not transport.is_closed:
         room = connection.get_buffer(-1)

@@ -67,7 +67,10 @@ def free_port() -> int:
 
 
 class BrokerProcess:
-    """One broker on one data directory; `start` and `stop` may follow each other any number of times."""
+    """One broker on one data directory; `start` and `stop` may follow each other any number of times.
+
+    ``listeners`` in the config are opened as they are; without them there is one of plaintext.
+    """
 
     def __init__(self, home: Path, config: Mapping[str, str] | None = None) -> None:
         self.home = home
@@ -75,6 +78,8 @@ class BrokerProcess:
         self.log_path = home / "broker.log"
         self.config = {**FAST, **(config or {})}
         self.address = ""
+        #: of each listener, in the order of `listeners`; of leaselog alone
+        self.addresses: list[str] = []
         self._process: subprocess.Popen[bytes] | None = None
         home.mkdir(parents=True, exist_ok=True)
 
@@ -141,14 +146,16 @@ class BrokerProcess:
         if is_kafka():
             return [str(START_KAFKA), str(port), str(self.data), str(properties)]
         program = os.environ.get("LEASELOG") or str(Path(sys.executable).with_name("leaselog"))
-        where = ["--listen", f"127.0.0.1:{port}", "--data-dir", str(self.data)]
+        listen = [] if "listeners" in self.config else ["--listen", f"127.0.0.1:{port}"]
+        where = [*listen, "--data-dir", str(self.data)]
         return [program, "serve", *where, "--config", str(properties), "--ready-file", str(ready)]
 
     def _wait_ready_file(self, ready: Path) -> str:
         for _ in self._while_starting():
             # written whole or not at all, but do not build the tests on it: the line ends it
-            if ready.exists() and ":" in (address := ready.read_text().strip()):
-                return address
+            if ready.exists() and ":" in (text := ready.read_text()) and text.endswith("\n"):
+                self.addresses = text.split()
+                return self.addresses[0]
         raise self._failed(f"not ready after {START_TIMEOUT_S} s")
 
     def _wait_kafka(self, port: int) -> str:

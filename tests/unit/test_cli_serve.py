@@ -7,24 +7,40 @@ import resource
 import pytest
 
 from leaselog.broker.config import BrokerConfig
-from leaselog.cli.serve import MACOS_OPEN_MAX, is_a_guess, raise_file_limit
+from leaselog.broker.config.listeners import Address, read_listeners
+from leaselog.cli.serve import MACOS_OPEN_MAX, guesses, raise_file_limit, ready_line
 
 
 @pytest.mark.parametrize(
-    ("listens_on", "advertised", "expected"),
+    ("listeners", "advertised", "guessed"),
     [
-        ("0.0.0.0", None, True),
-        ("::", None, True),
-        ("", None, True),
-        ("0.0.0.0", "PLAINTEXT://queue.example:9092", False),
-        ("127.0.0.1", None, False),
+        ("PLAINTEXT://0.0.0.0:1", None, ["PLAINTEXT"]),
+        ("PLAINTEXT://[::]:1", None, ["PLAINTEXT"]),
+        ("PLAINTEXT://:1", None, ["PLAINTEXT"]),
+        ("PLAINTEXT://0.0.0.0:1", "PLAINTEXT://queue.example:9092", []),
+        ("PLAINTEXT://127.0.0.1:1", None, []),
+        ("PLAINTEXT://:1,SSL://:2", "PLAINTEXT://queue.example:9092", ["SSL"]),
     ],
 )
 def test_an_address_that_nobody_chose_is_warned_of(
-    listens_on: str, advertised: str | None, expected: bool
+    listeners: str, advertised: str | None, guessed: list[str]
 ) -> None:
-    config = BrokerConfig.from_originals({} if advertised is None else {"advertised.listeners": advertised})
-    assert is_a_guess(listens_on, config) is expected
+    more = {} if advertised is None else {"advertised.listeners": advertised}
+    config = BrokerConfig.from_originals({"listeners": listeners, **more})
+    assert [listener.name for listener in guesses(read_listeners(config), config)] == guessed
+
+
+def test_the_ready_line_names_one_listener_as_ever_and_several_by_name() -> None:
+    config = BrokerConfig.from_originals({"listeners": "PLAINTEXT://[::1]:0,SSL://:0"})
+    listeners = read_listeners(config)
+    places, told = [Address("::1", 5), Address("", 6)], [Address("::1", 5), Address("q.example", 6)]
+    assert ready_line(listeners[:1], places[:1], told[:1]) == "leaselog ready on [::1]:5"
+    assert ready_line(listeners[1:], places[1:], told[1:]) == (
+        "leaselog ready on :6, and tells clients to connect to q.example:6 (advertised.listeners)"
+    )
+    assert ready_line(listeners, places, told) == (
+        "leaselog ready on PLAINTEXT://[::1]:5, SSL://:6 (advertised as q.example:6)"
+    )
 
 
 @pytest.mark.parametrize(

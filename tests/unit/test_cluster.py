@@ -11,6 +11,7 @@ from broker_in_a_box import Box, in_a_box, run
 from leaselog.broker.cluster.cluster import Cluster, CreatedTopic, MorePartitions, NewTopic, Topic
 from leaselog.broker.cluster.identity import claim_directory, new_id
 from leaselog.broker.config import ConfigError
+from leaselog.broker.config.listeners import Address
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.log import MemoryFiles, read_whole
 from leaselog.model import ErrorCode, NodeId, Refused
@@ -213,12 +214,14 @@ def test_a_failed_disk_refuses_changes_and_leaves_what_there_is(monkeypatch: pyt
 
 def test_clients_are_told_the_advertised_address_or_the_real_one() -> None:
     async def story(box: Box) -> None:
-        box.broker.cluster.listening_on("127.0.0.1", 9999)
-        assert (box.broker.cluster.host, box.broker.cluster.port) == ("127.0.0.1", 9999)
+        told = box.broker.cluster.advertised
+        told.listening_on({"PLAINTEXT": Address("127.0.0.1", 9999)})
+        assert told.of("PLAINTEXT") == told.first == ("127.0.0.1", 9999)
 
     async def told(box: Box) -> None:
-        box.broker.cluster.listening_on("127.0.0.1", 9999)
-        assert (box.broker.cluster.host, box.broker.cluster.port) == ("kafka.example", 1234)
+        told = box.broker.cluster.advertised
+        told.listening_on({"PLAINTEXT": Address("127.0.0.1", 9999)})
+        assert told.of("PLAINTEXT") == ("kafka.example", 1234)
 
     boxed(story)
     boxed(told, advertised_listeners="PLAINTEXT://kafka.example:1234")

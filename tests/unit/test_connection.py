@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from leaselog.broker.config import BrokerConfig
+from leaselog.broker.config.listeners import Listener
 from leaselog.broker.net import connection as connection_module
 from leaselog.broker.net import dispatch
 from leaselog.broker.net import server as server_module
@@ -31,6 +32,7 @@ from leaselog.wire.schema import Versions
 HEARTBEAT = HeartbeatRequest.API_KEY
 #: of what `Scene.ask` sends for each answer it wants, its length included
 FRAME_BYTES = 24
+HERE = Listener.plaintext("", 9092)
 
 
 class Transport:
@@ -127,7 +129,7 @@ class Scene:
 
     def _connect(self) -> None:
         self.transport = Transport()
-        self.connection = Connection(self.server)
+        self.connection = Connection(self.server, HERE)
         self.connection.connection_made(self.transport)  # type: ignore[arg-type]
 
     def another(self) -> Scene:
@@ -309,9 +311,9 @@ def test_a_connection_that_leaves_the_log_no_descriptors_is_closed() -> None:
     server.now = lambda: 0.0  # type: ignore[method-assign]
     server.broker.connection_closed = lambda client: None  # type: ignore[method-assign]
     first, second = Transport(), Transport()
-    Connection(server).connection_made(first)  # type: ignore[arg-type]
+    Connection(server, HERE).connection_made(first)  # type: ignore[arg-type]
     server.broker.runtime.machine.has_room_for = lambda sock: False  # type: ignore[method-assign]
-    Connection(server).connection_made(second)  # type: ignore[arg-type]
+    Connection(server, HERE).connection_made(second)  # type: ignore[arg-type]
     assert (first.is_aborted, second.is_aborted) == (False, True)
 
 
@@ -319,7 +321,7 @@ def idle(server: Server, monkeypatch: pytest.MonkeyPatch) -> tuple[Transport, li
     """What becomes of a connection that has never moved, and the pauses between three looks at it."""
     transport, pauses = Transport(), list[float]()
     server.now = lambda: 1e9  # type: ignore[method-assign]
-    still = Connection(server)
+    still = Connection(server, HERE)
     still.connection_made(transport)  # type: ignore[arg-type]
     still._last_progress = 0.0
 
@@ -367,7 +369,7 @@ async def swept(server: Server, monkeypatch: pytest.MonkeyPatch, seconds: list[f
 
 
 def connected(server: Server) -> tuple[Connection, Transport]:
-    connection, transport = Connection(server), Transport()
+    connection, transport = Connection(server, HERE), Transport()
     connection.connection_made(transport)  # type: ignore[arg-type]
     return connection, transport
 

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
+from leaselog.broker.config.listeners import Listener
 from leaselog.broker.runtime.machine import RealMachine
 from leaselog.client import surroundings
 from leaselog.client.surroundings import Surroundings, in_surroundings
@@ -41,7 +42,7 @@ class SetClock(RealMachine):
 def test_a_broker_stamps_and_names_with_what_its_machine_says() -> None:
     async def main() -> None:
         broker = Broker(BrokerConfig.from_originals({}), data_dir=None, machine=SetClock(None))
-        await broker.start("127.0.0.1", 0)
+        await broker.start([Listener.plaintext("127.0.0.1", 0)])
         try:
             assert broker.now_ms() == 86_400_000
             assert broker.cluster.directory_id == UUID(int=2**127 + 1)

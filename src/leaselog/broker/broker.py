@@ -7,10 +7,11 @@ Stop: the socket first, then what is under way, then the sync, the checkpoints a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 
 from leaselog.broker.cluster.cluster import Cluster, Topic
 from leaselog.broker.config import BrokerConfig, GroupConfig
+from leaselog.broker.config.listeners import Address, Listener
 from leaselog.broker.dead_letters.office import DeadLetterOffice
 from leaselog.broker.fetching.sessions import FetchSessions
 from leaselog.broker.groups.coordinator import GroupCoordinator
@@ -167,8 +168,8 @@ class Broker:
 
     # -- life -----------------------------------------------------------------------------------------------
 
-    async def start(self, host: str, port: int) -> tuple[str, int]:
-        """Recovers, opens everything, then listens; the address it listens on. Raises OSError."""
+    async def start(self, listeners: Sequence[Listener]) -> list[Address]:
+        """Recovers, opens everything, then listens; the address that each listener got. Raises OSError."""
         await (
             self._serve_metrics()
         )  # first: it needs nothing, and a port in use is found before anything is opened
@@ -179,8 +180,10 @@ class Broker:
         await self.groups.start()
         if not self.logs.is_clean and self.config.durability != Durability.FSYNC.value:
             await reconcile(self)
-        address = await self._server.listen(host, port)
-        self.cluster.listening_on(*address)
+        places = await self._server.listen(listeners)
+        self.cluster.advertised.listening_on(
+            {listener.name: place for listener, place in zip(listeners, places, strict=True)}
+        )
         self._run(self._server.close_idle())
         self._run(self.logs.revival.run())
         self._run(self._server.keep_room())
@@ -206,7 +209,7 @@ class Broker:
             )
         if self.config.log_cleaner_enable:
             self._run(self._cleaner.run())
-        return address
+        return places
 
     @property
     def metrics_address(self) -> tuple[str, int] | None:

@@ -8,12 +8,13 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leaselog import __version__
-from leaselog.broker.cluster.wishes import EVERY_ADDRESS
 from leaselog.broker.config import BrokerConfig, ConfigError
+from leaselog.broker.config.listeners import EVERY_ADDRESS, Address, Listener, advertised_addresses
 from leaselog.broker.net.serving import Serving, plan_serving
 from leaselog.broker.runtime.structured_log import StructuredLog, configure_logging
 from leaselog.cli.arguments import UsageError
@@ -32,7 +33,12 @@ log = StructuredLog("serve")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--listen", metavar="HOST:PORT", help="where to listen; port 0 is a free one (127.0.0.1:9092)"
+        "--listen",
+        metavar="[NAME://]HOST:PORT",
+        action="append",
+        default=[],
+        help="where to listen, plaintext unless it is a listener with a name; port 0 is a free one; "
+        "more than once for several (127.0.0.1:9092)",
     )
     parser.add_argument("--data-dir", metavar="DIR", help="where the log is kept (leaselog-data)")
     parser.add_argument(
@@ -42,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="one config, over the file's"
     )
-    parser.add_argument("--ready-file", metavar="PATH", help="gets HOST:PORT once connections are accepted")
+    parser.add_argument(
+        "--ready-file",
+        metavar="PATH",
+        help="gets the HOST:PORT of each listener, a line each, once connections are accepted",
+    )
     parser.add_argument("--metrics", metavar="HOST:PORT", help="serve Prometheus metrics there, at /metrics")
     parser.add_argument("--log-level", default="INFO", choices=["DEBUG", "INFO", "WARNING", "ERROR"])
     parser.add_argument("--log-format", default="text", choices=["text", "json"])
@@ -108,19 +118,18 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
         )
         started_s = loop.time()
         broker = Broker(serving.config, data_dir=serving.data_dir)
-        shown_host, bound_port = await broker.start(*serving.listen)
-        address, told = _shown(shown_host, bound_port), _shown(broker.cluster.host, broker.cluster.port)
+        places = await broker.start(serving.listeners)
         log.info("started", **_facts(serving, broker, args), seconds=round(loop.time() - started_s, 3))
         if args.ready_file:
-            _write_ready_file(Path(args.ready_file), address)
-        if is_a_guess(shown_host, serving.config):
+            _write_ready_file(Path(args.ready_file), places)
+        for listener in guesses(serving.listeners, serving.config):
             log.warning(
                 "clients are told to connect to this machine's name, which they may not know",
-                told=told,
-                to_change_it="--set advertised.listeners=PLAINTEXT://HOST:PORT",
+                told=str(broker.cluster.advertised.of(listener.name)),
+                to_change_it=f"--set advertised.listeners={listener.name}://HOST:PORT",
             )
-        more = "" if told == address else f", and tells clients to connect to {told} (advertised.listeners)"
-        print(f"leaselog ready on {address}{more}", flush=True)
+        told = [broker.cluster.advertised.of(listener.name) for listener in serving.listeners]
+        print(ready_line(serving.listeners, places, told), flush=True)
         await stop.wait()
         log.info("stopping")
         await broker.stop()
@@ -135,18 +144,27 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
     return 0
 
 
-def is_a_guess(listens_on: str, config: BrokerConfig) -> bool:
-    """Nobody has said what clients are to connect to, and they cannot connect to "every address"."""
-    return listens_on in EVERY_ADDRESS and not config.advertised_listeners
+def guesses(listeners: Sequence[Listener], config: BrokerConfig) -> list[Listener]:
+    """Those of which nobody has said what clients are to connect to: they cannot connect to "every address"."""
+    said = advertised_addresses(config)
+    return [one for one in listeners if one.address.host in EVERY_ADDRESS and one.name not in said]
 
 
-def _shown(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+def ready_line(listeners: Sequence[Listener], places: Sequence[Address], told: Sequence[Address]) -> str:
+    """Where the broker listens, and what it tells clients where that is something else."""
+    if len(listeners) == 1:
+        more = "" if told == places else f", and tells clients to connect to {told[0]} (advertised.listeners)"
+        return f"leaselog ready on {places[0]}{more}"
+    shown = [
+        f"{listener.name}://{place}" + ("" if tells == place else f" (advertised as {tells})")
+        for listener, place, tells in zip(listeners, places, told, strict=True)
+    ]
+    return f"leaselog ready on {', '.join(shown)}"
 
 
 def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[str, object]:
     """What one wants to know of a broker that has just started."""
-    metrics = {} if broker.metrics_address is None else {"metrics": _shown(*broker.metrics_address)}
+    metrics = {} if broker.metrics_address is None else {"metrics": str(Address(*broker.metrics_address))}
     return {
         "version": __version__,
         "data_dir": "none, in memory" if serving.data_dir is None else os.path.abspath(serving.data_dir),
@@ -158,10 +176,10 @@ def _facts(serving: Serving, broker: Broker, args: argparse.Namespace) -> dict[s
     }
 
 
-def _write_ready_file(path: Path, address: str) -> None:
+def _write_ready_file(path: Path, places: Sequence[Address]) -> None:
     """All at once: a watcher never reads half an address."""
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(address + "\n")
+    temporary.write_text("".join(f"{place}\n" for place in places))
     os.replace(temporary, path)
 
 

@@ -104,11 +104,13 @@ class EmbeddedBroker:
                 started.set_exception(failed)
 
     async def _serve(self, started: Future[int]) -> None:
+        from leaselog.broker.config.listeners import Listener  # here, as in _make
+
         broker = self._make()
         ending = asyncio.Event()
         self._ending = asyncio.get_running_loop(), ending
-        _, port = await broker.start("127.0.0.1", self._port)
-        started.set_result(port)
+        (place,) = await broker.start([Listener.plaintext("127.0.0.1", self._port)])
+        started.set_result(place.port)
         await ending.wait()
         await broker.stop()
 

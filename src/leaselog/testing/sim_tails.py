@@ -11,8 +11,10 @@ What must not go: what was synced, and with `interval` what has been there for l
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 
 from leaselog.broker.broker import Broker
+from leaselog.broker.config.listeners import Address, Listener
 from leaselog.model import TopicPartition
 from leaselog.testing.share_history import Acknowledging, Answered, Delivered, Event, Stored
 from leaselog.testing.share_history_check import Place
@@ -61,11 +63,11 @@ class LossyStage(Stage):
         super().broker_begins(broker)
         listen = broker._server.listen
 
-        async def listen_with_a_look(host: str, port: int) -> tuple[str, int]:
+        async def listen_with_a_look(listeners: Sequence[Listener]) -> list[Address]:
             """Nobody can have written anything yet."""
             self._compare_with_what_was_left(broker)
             self._look_whether_cuts_are_safe(broker)
-            return await listen(host, port)
+            return await listen(listeners)
 
         broker._server.listen = listen_with_a_look  # type: ignore[method-assign]
 

@@ -19,6 +19,7 @@ from uuid import UUID
 
 from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
+from leaselog.broker.config.listeners import Listener
 from leaselog.broker.runtime.sync_threads import Outcomes, run_jobs
 from leaselog.client.surroundings import Surroundings, in_surroundings
 from leaselog.log import SyncJob, UnusableLog
@@ -224,7 +225,7 @@ class World:
             config = BrokerConfig.from_originals(self.settings)
             broker = self.broker = Broker(config, data_dir=None, machine=SimMachine(self))
             self.on_broker(broker)
-            await broker.start(HOST, PORT)
+            await broker.start([Listener.plaintext(HOST, PORT)])
         except (OSError, UnusableLog) as failed:
             raise SystemExit(f"cannot start: {failed!r}") from failed
         except PowerCut:

@@ -9,6 +9,7 @@ import pytest
 from broker_in_a_box import Box, in_a_box, run
 
 from leaselog.broker.cluster.cluster import NewTopic
+from leaselog.broker.config.listeners import Address
 from leaselog.model import ZERO_UUID, ErrorCode
 from leaselog.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
 from leaselog.wire.messages.describe_topic_partitions import (
@@ -57,7 +58,7 @@ def test_a_topic_is_described_as_far_as_the_version_can(version: int) -> None:
     async def story() -> None:
         async with in_a_box(node_id="5", broker_rack="r1") as box:
             await topics(box, "t")
-            box.broker.cluster.listening_on("127.0.0.1", 9092)
+            box.broker.cluster.advertised.listening_on({"PLAINTEXT": Address("127.0.0.1", 9092)})
             answer = await ask(box, version, ["t"])
             (broker,) = answer.brokers
             rack = "r1" if version >= 1 else None

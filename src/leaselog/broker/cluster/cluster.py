@@ -8,20 +8,18 @@ not given up when the client that asked for it goes away, since half of it would
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from leaselog.broker.cluster.advertised import AdvertisedAddresses
 from leaselog.broker.cluster.identity import claim_directory, new_id
 from leaselog.broker.cluster.log import METADATA_TOPIC_ID, ClusterLog
 from leaselog.broker.cluster.wishes import (
-    EVERY_ADDRESS,
     CreatedTopic,
     MorePartitions,
     NewTopic,
-    advertised_address,
     topic_by_default,
 )
 from leaselog.broker.config import ConfigEntry, Configuration, GroupConfig
@@ -122,8 +120,8 @@ class Cluster:
         config = runtime.config
         self.node_id = NodeId(config.node_id)
         self.rack = config.broker_rack
-        #: where clients are told to connect; the real address once there is one
-        self.host, self.port = advertised_address(config.advertised_listeners or ()) or ("localhost", 9092)
+        #: where clients are told to connect; the real addresses once there are any
+        self.advertised = AdvertisedAddresses(config)
         self._shard = ClusterShard(self.node_id)
         self.configuration = Configuration(config, self._shard.configs)
         data = logs.directory
@@ -144,15 +142,6 @@ class Cluster:
     @property
     def directory_id(self) -> UUID:
         return self._identity.directory_id
-
-    def listening_on(self, host: str, port: int) -> None:
-        """The broker accepts connections there; clients are told so unless the config says otherwise."""
-        advertised = advertised_address(self._runtime.config.advertised_listeners or ())
-        if advertised is not None:
-            self.host, self.port = advertised[0], advertised[1] or port
-            return
-        # Nobody can connect to "every address"; Kafka tells its own name then.
-        self.host, self.port = (socket.gethostname() if host in EVERY_ADDRESS else host), port
 
     def supported_features(self) -> list[Feature]:
         return list(self._shard.known_features.values())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from leaselog.broker.config import BrokerConfig, ConfigEntry
 from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC, SHARE_STATE_TOPIC
@@ -12,11 +11,9 @@ from leaselog.coordination.cluster_placement import Assignments
 from leaselog.coordination.cluster_shard import Topic
 
 __all__ = [
-    "EVERY_ADDRESS",
     "CreatedTopic",
     "MorePartitions",
     "NewTopic",
-    "advertised_address",
     "topic_by_default",
 ]
 
@@ -63,17 +60,3 @@ def topic_by_default(name: str, config: BrokerConfig) -> NewTopic:
     settings["segment.bytes"] = str(segment_bytes)
     # The replication factor Kafka takes from its configs is more than one process can give.
     return NewTopic(name, count, 1, configs=tuple(settings.items()))
-
-
-#: what a listener may listen on, and no client can connect to
-EVERY_ADDRESS = ("", "0.0.0.0", "::")
-
-
-def advertised_address(listeners: Sequence[str]) -> tuple[str, int] | None:
-    """Host and port of the first listener that is for clients; None if there is none."""
-    for listener in listeners:
-        name, _, address = listener.partition("://")
-        place = urlsplit(f"//{address}")
-        if name.upper() != "CONTROLLER" and place.hostname:
-            return place.hostname, place.port or 0
-    return None

@@ -42,12 +42,18 @@ class BrokerConfig(View):
         "Listeners of these names are left out, because a single process has no use for them."
     )
     broker_rack = OptionalText("The rack the broker names in its metadata.")
-    listeners = Texts("Where the broker accepts connections, as NAME://host:port.")
+    listeners = Texts(
+        "Where the broker accepts connections, as NAME://host:port, each with a name and a port of its own."
+    )
     advertised_listeners = OptionalTexts(
-        "The addresses that clients are told to connect to. Default: the listeners."
+        "The addresses that clients are told to connect to, as NAME://host:port: whoever asks hears that of the "
+        "listener that it asked. Default, and for a listener that is left out: where it listens."
     )
     listener_security_protocol_map = Text(
         "The security protocol of each listener name; a listener of any but PLAINTEXT refuses the start."
+    )
+    inter_broker_listener_name = OptionalText(
+        "Has to be the name of a listener; there is no other broker, so nothing else comes of it."
     )
     authorizer_class_name = Text("There is no authorization yet, so the start is refused if this is set.")
     log_dir = Texts("The data directory, if log.dirs is not set.")

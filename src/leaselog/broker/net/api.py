@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from inspect import iscoroutinefunction, isgeneratorfunction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
+from leaselog.broker.config.listeners import Address
 from leaselog.broker.net.house import House
 from leaselog.broker.quotas.client_quotas import ANONYMOUS
 from leaselog.broker.runtime.client import Client
@@ -62,6 +63,11 @@ class RequestContext:
     def room_for_answers_bytes(self) -> int:
         """What may still be handed to sockets while clients do not keep up; 0: only what is petty."""
         return self.broker.room_for_answers_bytes(self.client)
+
+    @property
+    def address(self) -> Address:
+        """Where this client is told to connect, which is by the listener that it came by."""
+        return self.broker.cluster.advertised.of(self.client.listener)
 
     def mutations(self, *, is_strict: bool) -> MutationAllowance:
         """What the client may change of the cluster; with ``is_strict`` what it may not is refused (KIP-599)."""

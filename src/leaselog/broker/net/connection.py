@@ -24,6 +24,7 @@ from copy import copy
 from types import CoroutineType
 from typing import Any, Protocol, cast
 
+from leaselog.broker.config.listeners import Listener
 from leaselog.broker.net.dispatch import Call, Place, Unanswerable, receive
 from leaselog.broker.net.house import House
 from leaselog.broker.quotas.client_quotas import ClientQuotas
@@ -79,8 +80,9 @@ class ConnectionHost(Protocol):
 
 
 class Connection(asyncio.BufferedProtocol):
-    def __init__(self, server: ConnectionHost) -> None:
+    def __init__(self, server: ConnectionHost, listener: Listener) -> None:
         self._server = server
+        self.listener = listener
         self._broker = server.broker
         self._metrics = server.metrics
         self._frames = FrameReader(server.receive_buffer, server.max_frame_bytes)
@@ -121,7 +123,7 @@ class Connection(asyncio.BufferedProtocol):
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER_HIGH_BYTES)
         host, port = (self.transport.get_extra_info("peername") or ("?", 0))[:2]
-        self.client = Client(self._server.admit(self), host, port)
+        self.client = Client(self._server.admit(self), host, port, self.listener.name)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         buffer = self._frames.buffer()

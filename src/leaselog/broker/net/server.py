@@ -6,9 +6,11 @@ import asyncio
 import itertools
 import socket
 from collections import Counter, deque
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from leaselog.broker.config.listeners import Address, Listener
 from leaselog.broker.net.connection import Connection
 from leaselog.broker.net.house import House
 from leaselog.broker.quotas.connection_bounds import ConnectionBounds
@@ -56,7 +58,7 @@ class Server:
         self._connections: dict[Connection, None] = {}
         self._hosts: Counter[str] = Counter()
         self._ids = itertools.count(1)
-        self._listener: asyncio.Server | None = None
+        self._sockets: list[asyncio.Server] = []
         self._nobody_left = asyncio.Event()
         self._is_draining = False
         #: host to when a refusal of it was last told, and how many were not told since; oldest first
@@ -73,14 +75,20 @@ class Server:
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
-    async def listen(self, host: str, port: int) -> tuple[str, int]:
-        """Accepts connections from now on; the address is told, as port 0 becomes a free one."""
-        loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(
-            lambda: Connection(self), host, port, backlog=self._backlog, family=socket.AF_UNSPEC
+    async def listen(self, listeners: Sequence[Listener]) -> list[Address]:
+        """Accepts connections from now on; the addresses are told, as port 0 becomes a free one."""
+        return [await self._open(listener) for listener in listeners]
+
+    async def _open(self, listener: Listener) -> Address:
+        opened = await asyncio.get_running_loop().create_server(
+            lambda: Connection(self, listener),
+            *listener.address,
+            backlog=self._backlog,
+            family=socket.AF_UNSPEC,
         )
-        name = self._listener.sockets[0].getsockname()
-        return name[0], name[1]
+        self._sockets.append(opened)
+        name = opened.sockets[0].getsockname()
+        return Address(name[0], name[1])
 
     def admit(self, connection: Connection) -> int:
         """The id of a new connection. One past the bounds is closed at once, with a line in the log."""
@@ -186,8 +194,8 @@ class Server:
     async def drain(self, patience_s: float) -> None:
         """Takes no new requests, lets those under way be answered, then closes every connection."""
         self._is_draining = True
-        if self._listener is not None:
-            self._listener.close()
+        for opened in self._sockets:
+            opened.close()
         for connection in list(self._connections):
             connection.drain()
         if self._connections:

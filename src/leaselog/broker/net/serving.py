@@ -9,16 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from leaselog.broker.config import BrokerConfig, ConfigError
+from leaselog.broker.config.listeners import (
+    Address,
+    Listener,
+    SecurityProtocol,
+    named_listeners,
+    parse_address,
+    read_listeners,
+)
 
-__all__ = ["Address", "Serving", "plan_serving"]
+__all__ = ["Serving", "plan_serving"]
 
-_PLAINTEXT = "PLAINTEXT"
-_SECURED = ("SSL", "SASL_PLAINTEXT", "SASL_SSL")
-_NOWHERE = ("0.0.0.0", "::")
+_PLAINTEXT = SecurityProtocol.PLAINTEXT
 _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.")
 #: what somebody sets to keep others out, or within bounds
 _PROTECTS = re.compile(
@@ -27,22 +31,11 @@ _PROTECTS = re.compile(
 )
 
 
-class Address(NamedTuple):
-    host: str
-    port: int
-
-
-class _Listener(NamedTuple):
-    text: str
-    name: str
-    address: Address
-
-
 @dataclass(frozen=True, slots=True)
 class Serving:
     #: with what the command line and one process make of it, so that whoever asks the broker is told what holds
     config: BrokerConfig
-    listen: Address
+    listeners: tuple[Listener, ...]
     #: None: in memory only
     data_dir: str | None
     metrics: Address | None
@@ -51,7 +44,7 @@ class Serving:
 
 
 def plan_serving(
-    config: BrokerConfig, *, listen: str | None, data_dir: str | None, ephemeral: bool
+    config: BrokerConfig, *, listen: Sequence[str], data_dir: str | None, ephemeral: bool
 ) -> Serving:
     """What to serve; ``listen`` and ``data_dir`` take the place of the config's. ConfigError if it cannot be served."""
     _refuse_roles(config)
@@ -60,17 +53,18 @@ def plan_serving(
             f"authorizer.class.name is {config.authorizer_class_name}: leaselog has no authorization yet, "
             "so every client may do everything; remove the key to serve all the same"
         )
-    clients = _for_clients(config, "listeners", config.listeners)
-    _check_advertised(config)
     directory = data_dir or _data_dir(config)
-    changes = {"listeners": f"{_PLAINTEXT}://{listen}"} if listen is not None else {}
+    changes = {"listeners": _listeners_of_arguments(config, listen)} if listen else {}
     if not ephemeral:
         changes["log.dirs"] = directory
     if config.default_replication_factor > 1:
         changes["default.replication.factor"] = "1"
+    serving = config.overridden(changes)
+    listeners = read_listeners(serving)
+    _refuse_unkept(listeners)
     return Serving(
-        config=config.overridden(changes),
-        listen=_address("--listen", listen) if listen is not None else _only(clients).address,
+        config=serving,
+        listeners=listeners,
         data_dir=None if ephemeral else directory,
         metrics=_metrics_address(config),
         warnings=tuple(_warnings(config)),
@@ -85,76 +79,29 @@ def _refuse_roles(config: BrokerConfig) -> None:
         )
 
 
-def _for_clients(config: BrokerConfig, key: str, texts: Sequence[str]) -> list[_Listener]:
-    """The listeners that clients connect to, all of them plaintext. A controller's are nobody's here."""
-    controllers = {name.upper() for name in config.controller_listener_names} | {"CONTROLLER"}
-    listeners = [_parse_listener(key, text) for text in texts]
-    clients = [listener for listener in listeners if listener.name not in controllers]
-    protocols = _protocols(config)
-    for listener in clients:
-        protocol = protocols.get(listener.name)
-        if protocol is None:
+def _listeners_of_arguments(config: BrokerConfig, listen: Sequence[str]) -> str:
+    """Each ``HOST:PORT`` or ``NAME://HOST:PORT`` as a listener. Without a name it is plaintext, if the config is."""
+    told = []
+    secured = [listener for listener in named_listeners(config) if listener.protocol != _PLAINTEXT]
+    for text in listen:
+        if "://" not in text:
+            address = parse_address("--listen", text)
+            if secured:
+                raise ConfigError(
+                    f"--listen {text} would be PLAINTEXT, and the config has {secured[0]}: "
+                    f"say which is meant, as in --listen {secured[0].name}://{address}"
+                )
+            text = f"{_PLAINTEXT}://{text}"
+        told.append(text)
+    return ",".join(told)
+
+
+def _refuse_unkept(listeners: Sequence[Listener]) -> None:
+    for listener in listeners:
+        if listener.protocol != _PLAINTEXT:
             raise ConfigError(
-                f"{key}: no security protocol is defined for listener {listener.name} "
-                "in listener.security.protocol.map"
-            )
-        if protocol != _PLAINTEXT:
-            raise ConfigError(
-                f"{key}: {listener.text} asks for {protocol}, and leaselog has no TLS or SASL yet; "
+                f"listeners: {listener} asks for {listener.protocol}, and leaselog has no TLS or SASL yet; "
                 "only PLAINTEXT listeners can be served"
-            )
-    return clients
-
-
-def _protocols(config: BrokerConfig) -> dict[str, str]:
-    """The security protocol of each listener name."""
-    found: dict[str, str] = {}
-    for entry in filter(None, config.listener_security_protocol_map.split(",")):
-        name, colon, protocol = (part.strip().upper() for part in entry.partition(":"))
-        if not colon or protocol not in (_PLAINTEXT, *_SECURED):
-            raise ConfigError(
-                f"listener.security.protocol.map: {entry.strip()!r}, expected NAME:PROTOCOL with a protocol of "
-                f"{', '.join((_PLAINTEXT, *_SECURED))}"
-            )
-        found[name] = protocol
-    return found
-
-
-def _parse_listener(key: str, text: str) -> _Listener:
-    name, separator, address = text.partition("://")
-    if not separator or not name:
-        raise ConfigError(f"{key}: {text!r}, expected NAME://HOST:PORT")
-    return _Listener(text, name.upper(), _address(key, address))
-
-
-def _address(key: str, text: str) -> Address:
-    """Host and port; an empty host is every address."""
-    try:
-        place = urlsplit(f"//{text}")
-        if place.port is not None and text == place.netloc and "@" not in text:
-            return Address(place.hostname or "", place.port)
-    except ValueError:
-        pass  # not a number, past 65535, or half a bracket
-    raise ConfigError(f"{key}: address {text!r}, expected HOST:PORT with a port from 0 to 65535")
-
-
-def _only(listeners: Sequence[_Listener]) -> _Listener:
-    if len(listeners) != 1:
-        said = ", ".join(listener.text for listener in listeners) or "none"
-        raise ConfigError(f"listeners: {said} for clients, and leaselog serves exactly one for now")
-    return listeners[0]
-
-
-def _check_advertised(config: BrokerConfig) -> None:
-    advertised = _for_clients(config, "advertised.listeners", config.advertised_listeners or ())
-    if len(advertised) > 1:
-        said = ", ".join(listener.text for listener in advertised)
-        raise ConfigError(f"advertised.listeners: {said}, and leaselog tells clients one address for now")
-    for listener in advertised:
-        if listener.address.host in _NOWHERE:
-            raise ConfigError(
-                f"advertised.listeners cannot use the nonroutable meta-address {listener.address.host}. "
-                "Use a routable IP address."
             )
 
 
@@ -168,7 +115,7 @@ def _data_dir(config: BrokerConfig) -> str:
 
 
 def _metrics_address(config: BrokerConfig) -> Address | None:
-    return _address("metrics.listener", config.metrics_listener) if config.metrics_listener else None
+    return parse_address("metrics.listener", config.metrics_listener) if config.metrics_listener else None
 
 
 def _warnings(config: BrokerConfig) -> Iterator[str]:

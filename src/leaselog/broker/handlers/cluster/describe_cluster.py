@@ -31,13 +31,13 @@ def describe_cluster(request: DescribeClusterRequest, context: RequestContext) -
             error_code=ErrorCode.UNSUPPORTED_ENDPOINT_TYPE,
             error_message=f"Unsupported endpoint type {request.endpoint_type}",
         )
-    cluster = context.broker.cluster
+    cluster, here = context.broker.cluster, context.address
     return DescribeClusterResponse(
         cluster_id=cluster.cluster_id,
         controller_id=cluster.node_id,
         brokers=[
             DescribeClusterBroker(
-                broker_id=cluster.node_id, host=cluster.host, port=cluster.port, rack=cluster.rack
+                broker_id=cluster.node_id, host=here.host, port=here.port, rack=cluster.rack
             )
         ],
         cluster_authorized_operations=ALL_CLUSTER_OPERATIONS

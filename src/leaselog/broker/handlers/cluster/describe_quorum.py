@@ -20,7 +20,7 @@ EPOCH = 1
 
 @serves(DescribeQuorumRequest, versions=(0, 2), kips="KIP-595, 836, 853")
 async def describe_quorum(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
-    cluster = context.broker.cluster
+    cluster, here = context.broker.cluster, context.address
     knows_all = all(
         topic.topic_name == CLUSTER_METADATA_TOPIC and all(p.partition_index == 0 for p in topic.partitions)
         for topic in request.topics
@@ -39,7 +39,7 @@ async def describe_quorum(request: DescribeQuorumRequest, context: RequestContex
         nodes=[
             Node(
                 node_id=cluster.node_id,
-                listeners=[Listener(name="CONTROLLER", host=cluster.host, port=cluster.port)],
+                listeners=[Listener(name="CONTROLLER", host=here.host, port=here.port)],
             )
         ]
         if knows_all

@@ -50,12 +50,10 @@ async def metadata(request: MetadataRequest, context: RequestContext) -> Metadat
             ],
             error_code=ErrorCode.INVALID_REQUEST,
         )
-    cluster = context.broker.cluster
+    cluster, here = context.broker.cluster, context.address
     response = MetadataResponse(
         brokers=[
-            MetadataResponseBroker(
-                node_id=cluster.node_id, host=cluster.host, port=cluster.port, rack=cluster.rack
-            )
+            MetadataResponseBroker(node_id=cluster.node_id, host=here.host, port=here.port, rack=cluster.rack)
         ],
         cluster_id=cluster.cluster_id,
         controller_id=cluster.node_id,

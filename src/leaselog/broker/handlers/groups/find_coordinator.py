@@ -59,8 +59,8 @@ async def _find(key_type: int, key: str, context: RequestContext) -> Coordinator
             node_id=NO_NODE,
             port=NO_NODE,
         )
-    cluster = context.broker.cluster
-    return Coordinator(key=key, node_id=cluster.node_id, host=cluster.host, port=cluster.port)
+    here = context.address
+    return Coordinator(key=key, node_id=context.broker.cluster.node_id, host=here.host, port=here.port)
 
 
 def _refusal(key_type: int, key: str, version: int) -> Refused | None:

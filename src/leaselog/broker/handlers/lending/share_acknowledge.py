@@ -74,9 +74,9 @@ def _response(
         responses=by_topic(told, ShareAcknowledgeTopicResponse),
     )
     if is_led_elsewhere:
-        here = broker.cluster
+        here, told_at = broker.cluster, context.address
         response.node_endpoints = [
-            NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
+            NodeEndpoint(node_id=here.node_id, host=told_at.host, port=told_at.port, rack=here.rack)
         ]
     return response
 

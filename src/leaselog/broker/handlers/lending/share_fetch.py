@@ -216,9 +216,9 @@ def _response(
         responses=by_topic(list(told.items()), ShareFetchableTopicResponse),
     )
     if fetching.errors and any(error in WRONG_LEADER for error in fetching.errors.values()):
-        here = broker.cluster
+        here, told_at = broker.cluster, context.address
         response.node_endpoints = [
-            NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
+            NodeEndpoint(node_id=here.node_id, host=told_at.host, port=told_at.port, rack=here.rack)
         ]
     return response if sends_records else without_records(response)
 

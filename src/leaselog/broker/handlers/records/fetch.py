@@ -144,9 +144,9 @@ def _response(
         yield
     response = FetchResponse(throttle_time_ms=context.throttle_ms, session_id=session.id, responses=responses)
     if is_led_elsewhere:
-        here = broker.cluster
+        here, told_at = broker.cluster, context.address
         response.node_endpoints = [
-            NodeEndpoint(node_id=here.node_id, host=here.host, port=here.port, rack=here.rack)
+            NodeEndpoint(node_id=here.node_id, host=told_at.host, port=told_at.port, rack=here.rack)
         ]
     return response
 
