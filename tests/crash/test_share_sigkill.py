@@ -35,7 +35,7 @@ from leaselog.testing.share_history import (
     Sent,
     Stored,
 )
-from leaselog.testing.share_history_check import Place, Rules, judge
+from leaselog.testing.share_history_check import RecordPosition, Rules, judge
 
 DEATHS = int(os.environ.get("LEASELOG_CRASH_DEATHS", "20"))
 PARTITIONS = 3
@@ -171,13 +171,13 @@ def drain(broker: BrokerProcess, group: str, topic: str) -> Iterator[Event]:
     raise AssertionError(f"not drained after {DRAIN_S} s: {offsets_of(broker, group)}")
 
 
-def dead_letters(broker: BrokerProcess, topic: str) -> dict[Place, list[str]]:
+def dead_letters(broker: BrokerProcess, topic: str) -> dict[RecordPosition, list[str]]:
     """The records that lie on the dead-letter topic, by the place that their headers name."""
-    found: dict[Place, list[str]] = {}
+    found: dict[RecordPosition, list[str]] = {}
     for partition, end in log_ends(broker, topic, 2).items():
         for message in read(broker, topic, end, [partition]) if end else ():
             told = dict(message.headers())
-            place = Place(*(int(told[f"__dlq.errors.{what}"]) for what in ("partition", "offset")))
+            place = RecordPosition(*(int(told[f"__dlq.errors.{what}"]) for what in ("partition", "offset")))
             number, of_partition, sequence = parse(message.value())
             found.setdefault(place, []).append(f"{number}/{of_partition}/{sequence}")
     return found
@@ -192,14 +192,14 @@ def log_ends(broker: BrokerProcess, topic: str, partitions: int = PARTITIONS) ->
         consumer.close()
 
 
-def out_of_deliveries(broker: BrokerProcess, group: str) -> set[Place]:
+def out_of_deliveries(broker: BrokerProcess, group: str) -> set[RecordPosition]:
     """Nothing is pruned in the time that this test takes, so the state topic still tells of all of them."""
-    found: set[Place] = set()
+    found: set[RecordPosition] = set()
     for fact in share_facts(broker, group):
         for low, high, kind, count, _ in () if isinstance(fact, ShareDropped) else fact.batches:
             assert count <= LIMIT, f"{low} to {high} was delivered {count} times"
             if (kind, count) == (ARCHIVED, LIMIT):
-                found.update(Place(fact.key.partition, offset) for offset in range(low, high))
+                found.update(RecordPosition(fact.key.partition, offset) for offset in range(low, high))
     return found
 
 

@@ -79,7 +79,7 @@ GROUP_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "continues_from": st.sampled_from([None, 0, 1]),
     "wants_assignment": st.booleans(),
     "may_hold": st.booleans(),
-    "lets_go": SOME,
+    "not_held": SOME,
     "places": SOME.map(lambda some: {topic: TopicPartitions("t", parts) for topic, parts in some.items()}),
     "state_epoch": st.integers(0, 5),
     "initialized": SOME,

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from leaselog.testing.share_history_check import Place, Verdict, Violation
+from leaselog.testing.share_history_check import RecordPosition, Verdict, Violation
 from soak.gauges import Growth, Reading, growth, read_process
 from soak.soak import complaints
 
@@ -62,10 +62,10 @@ def test_a_life_too_short_to_say_says_nothing() -> None:
 
 
 def test_a_violation_and_a_record_that_is_left_are_told() -> None:
-    wrong = Verdict((Violation("lost", Place(0, 7), "nobody finished it"),), seen={})  # type: ignore[arg-type]
+    wrong = Verdict((Violation("lost", RecordPosition(0, 7), "nobody finished it"),), seen={})  # type: ignore[arg-type]
     told = complaints(wrong, {"orders-1": 3}, None)
     assert told == [
-        "lost at Place(partition=0, offset=7): nobody finished it",
+        "lost at RecordPosition(partition=0, offset=7): nobody finished it",
         "3 records of orders-1 are not done",
     ]
 

@@ -118,7 +118,7 @@ class ShareBench:
         continues_from: int | None = None,
         wants_assignment: bool = False,
         may_hold: bool = False,
-        lets_go: Places | None = None,
+        not_held: Places | None = None,
     ) -> ShareBeat | Refused:
         """One heartbeat, as the group alone answers it. No topics: the ones it had."""
         answer = self.ask(
@@ -134,7 +134,7 @@ class ShareBench:
                 continues_from,
                 wants_assignment,
                 may_hold,
-                lets_go or {},
+                not_held or {},
             )
         )
         assert isinstance(answer, (ShareBeat, Refused))

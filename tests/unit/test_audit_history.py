@@ -10,7 +10,7 @@ import pytest
 from leaselog.cli.audit_history import judged
 from leaselog.spark.verdicts import Seen
 from leaselog.testing.share_history import read_lines
-from leaselog.testing.share_history_check import Place, Rules, judge
+from leaselog.testing.share_history_check import RecordPosition, Rules, judge
 
 WANTED, OTHER = 0x11, -2
 
@@ -62,7 +62,10 @@ def test_each_way_of_not_being_accounted_for_breaks_its_rule(record: Seen, rule:
 
 def test_what_is_wrong_with_one_record_is_said_of_no_other() -> None:
     verdict, _ = judged([seen(offset=5), seen(offset=6, rows=2), seen(offset=7), seen(partition=1, rows=0)])
-    assert {violation.place for violation in verdict.violations} == {Place(0, 6), Place(1, 7)}
+    assert {violation.place for violation in verdict.violations} == {
+        RecordPosition(0, 6),
+        RecordPosition(1, 7),
+    }
 
 
 def test_every_combination_that_can_be_is_judged_without_complaint_of_the_history_itself() -> None:

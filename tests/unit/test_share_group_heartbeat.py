@@ -106,10 +106,10 @@ def test_others_learn_their_new_share_with_their_next_heartbeat() -> None:
     assert group.beat("a", 4).assignment is None
 
 
-def busy(group: ShareBench, member: str, epoch: int, *topics: str, lets_go: Iterable[int] = ()) -> ShareBeat:
+def busy(group: ShareBench, member: str, epoch: int, *topics: str, not_held: Iterable[int] = ()) -> ShareBeat:
     """A heartbeat of a member that may hold records; it lets go of partitions of `t`."""
-    places = {group.world.topics["t"].topic_id: frozenset(lets_go)}
-    beat = group.try_beat(member, epoch, *topics, may_hold=True, lets_go=places)
+    places = {group.world.topics["t"].topic_id: frozenset(not_held)}
+    beat = group.try_beat(member, epoch, *topics, may_hold=True, not_held=places)
     assert isinstance(beat, ShareBeat), beat
     return beat
 
@@ -121,11 +121,11 @@ def test_what_a_member_may_hold_records_of_it_keeps_until_it_lets_go() -> None:
     assert partitions_of(group.beat("b", 0, "t")) == [2, 3], "who comes does not wait for it"
     first = busy(group, "a", 3)
     assert (first.epoch, first.assignment) == (4, None)
-    assert (first.target, first.leaving) == ({t: {0, 1}}, {t: {2, 3}})
-    second = busy(group, "a", 4, lets_go=[3])
-    assert (partitions_of(second), second.leaving) == ([0, 1, 2], {t: {2}})
-    third = busy(group, "a", 4, lets_go=[2])
-    assert (partitions_of(third), third.leaving) == ([0, 1], {})
+    assert (first.target, first.revoking) == ({t: {0, 1}}, {t: {2, 3}})
+    second = busy(group, "a", 4, not_held=[3])
+    assert (partitions_of(second), second.revoking) == ([0, 1, 2], {t: {2}})
+    third = busy(group, "a", 4, not_held=[2])
+    assert (partitions_of(third), third.revoking) == ([0, 1], {})
 
 
 def test_a_restart_does_not_forget_what_a_member_keeps() -> None:
@@ -134,8 +134,8 @@ def test_a_restart_does_not_forget_what_a_member_keeps() -> None:
     group.beat("b", 0, "t")
     busy(group, "a", 3)
     again = group.restarted()
-    assert busy(again, "a", 4).leaving == {group.world.topics["t"].topic_id: {1}}
-    assert partitions_of(busy(again, "a", 4, lets_go=[1])) == [0]
+    assert busy(again, "a", 4).revoking == {group.world.topics["t"].topic_id: {1}}
+    assert partitions_of(busy(again, "a", 4, not_held=[1])) == [0]
 
 
 def test_what_comes_back_before_it_was_let_go_does_not_leave() -> None:
@@ -145,14 +145,14 @@ def test_what_comes_back_before_it_was_let_go_does_not_leave() -> None:
     busy(group, "a", 3)
     group.leave("b")
     beat = busy(group, "a", 4)
-    assert (beat.assignment, beat.leaving, sorted(*beat.target.values())) == (None, {}, [0, 1])
+    assert (beat.assignment, beat.revoking, sorted(*beat.target.values())) == (None, {}, [0, 1])
 
 
 def test_a_member_drops_what_it_does_not_want_itself() -> None:
     group = bench(t=2, u=1)
     group.beat("a", 0, "t", "u")
     beat = busy(group, "a", 3, "t")
-    assert (partitions_of(beat), beat.leaving) == ([0, 1], {})
+    assert (partitions_of(beat), beat.revoking) == ([0, 1], {})
 
 
 def test_nobody_keeps_what_has_been_deleted() -> None:
@@ -161,7 +161,7 @@ def test_nobody_keeps_what_has_been_deleted() -> None:
     group.wait(1_000)
     group.delete_topic("u")
     beat = busy(group, "a", 3)
-    assert (partitions_of(beat), beat.leaving) == ([0, 1], {})
+    assert (partitions_of(beat), beat.revoking) == ([0, 1], {})
 
 
 def test_after_a_change_members_are_asked_again_as_soon_as_it_is_ago_and_at_most_at_the_interval() -> None:

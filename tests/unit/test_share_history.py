@@ -23,7 +23,7 @@ from leaselog.testing.share_history import (
     read_lines,
     to_line,
 )
-from leaselog.testing.share_history_check import Place, Rules, judge
+from leaselog.testing.share_history_check import RecordPosition, Rules, judge
 
 S = 1_000_000_000
 LOCK_S = 10
@@ -216,7 +216,7 @@ def test_what_the_broker_is_done_with_somebody_has_finished() -> None:
 
 def test_a_last_delivery_may_have_reached_nobody() -> None:
     events = [*stored(), delivered("a", 1, 2), *acknowledged("a", "release", 2)]
-    assert judge(events, Rules(3, 1000, {0: 1}, {Place(0, 0)})).violations == ()
+    assert judge(events, Rules(3, 1000, {0: 1}, {RecordPosition(0, 0)})).violations == ()
 
 
 def test_what_was_stored_lies_before_the_end() -> None:
@@ -259,7 +259,7 @@ def test_a_line_that_is_no_event_is_refused(line: str) -> None:
 
 def lettered(events: list[Event], *letters: str, log_start: int = 0) -> list[str]:
     """The rules that are broken when everything is through, and these dead letters name the record's place."""
-    of_place = {Place(0, 0): letters} if letters else {}
+    of_place = {RecordPosition(0, 0): letters} if letters else {}
     rules = Rules(3, LOCK_S * 1000, {0: 1}, log_starts={0: log_start}, dead_letters=of_place)
     return [violation.rule for violation in judge(events, rules).violations]
 

@@ -155,7 +155,7 @@ def test_all_readers_together_keep_so_much_and_the_oldest_lets_go_first(
     assert [reader.kept_bytes for reader in readers] == [0, 0, one, one, one]
     assert kept.size_bytes == 3 * one
     for reader in readers:
-        reader.let_go()
+        reader.forget_kept()
     assert kept.size_bytes == 0
     read(readers[0])
     assert readers[0].kept_bytes == one

@@ -18,7 +18,7 @@ from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.share_state.colocated_persister import ColocatedPersister
 from leaselog.broker.share_state.control_records import (
-    Place,
+    ControlTrail,
     ShareCheckpointValue,
     ShareDeltaValue,
     decode_control_fact,
@@ -255,13 +255,13 @@ async def test_a_log_is_not_cut_if_its_checkpoint_cannot_be_written_anew() -> No
     ],
 )
 def test_what_is_written_is_read(fact: ShareFact) -> None:
-    record = encode_control_fact(fact, Place(1, 2, 100), 77)
+    record = encode_control_fact(fact, ControlTrail(1, 2, 100), 77)
     assert decode_control_fact(record, TOPIC, 0) == fact
 
 
 def test_the_bytes_are_the_kips() -> None:
     fact = ShareUpdate(KEY, 0, 0, batches=span(110, 110, AVAILABLE, 1))
-    record = encode_control_fact(fact, Place(130, 131, 110), 77)
+    record = encode_control_fact(fact, ControlTrail(130, 131, 110), 77)
     state = pack(">qqbh", 110, 110, 0, 1)
     assert record.key == pack(">hh", 0, 6)
     assert record.value == b"\x00\x00" + b"\x00\x02G1" + pack(">Hqi", 1, 131, 1) + state

@@ -100,8 +100,8 @@ def _home(directory: str | None) -> Iterator[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """Where everything of a run is."""
+class _Target:
+    """What a run works on: its broker, topic and group, and the directory of its results."""
 
     address: str
     topic: str
@@ -117,9 +117,9 @@ def _pipeline(args: argparse.Namespace, home: Path, spark_log: Path, conf: dict[
     with ExitStack() as open_things:
         display = open_things.enter_context(Display(args.orders))
         address = args.bootstrap_server or open_things.enter_context(_broker(home))
-        place = _Place(address, args.topic, args.group, home)
+        target = _Target(address, args.topic, args.group, home)
         admin = open_things.enter_context(Admin(address))
-        _prepare(admin, place, args.partitions)
+        _prepare(admin, target, args.partitions)
         producer = OrderProducer(address, args.topic, args.partitions, args.orders)
         open_things.enter_context(producer)  # orders come in while Spark starts
         display.stage("starting Spark")
@@ -130,10 +130,10 @@ def _pipeline(args: argparse.Namespace, home: Path, spark_log: Path, conf: dict[
             producer.wait()
         display.produced(args.orders)
         began = time.monotonic()
-        _query(spark, admin, place, args, display)
+        _query(spark, admin, target, args, display)
         seconds = time.monotonic() - began
         display.stage("auditing: the topic, the state topic and Parquet")
-        return _proof(spark, place, args, seconds)
+        return _proof(spark, target, args, seconds)
 
 
 @contextmanager
@@ -146,30 +146,30 @@ def _broker(home: Path) -> Iterator[str]:
         broker.stop()
 
 
-def _prepare(admin: Admin, place: _Place, partitions: int) -> None:
+def _prepare(admin: Admin, target: _Target, partitions: int) -> None:
     try:
-        admin.create_topics([NewTopic(place.topic, partitions)])
+        admin.create_topics([NewTopic(target.topic, partitions)])
     except BrokerError as refused:
-        raise CommandFailed(f"topic {place.topic}: {refused}. Name another with --topic") from refused
+        raise CommandFailed(f"topic {target.topic}: {refused}. Name another with --topic") from refused
     # Apache Kafka has it off; a batch that takes longer than a lease needs it.
     wish = {"share.renew.acknowledge.enable": "true"}
-    admin.alter_configs(Resource(ResourceType.GROUP, place.group), put=wish)
+    admin.alter_configs(Resource(ResourceType.GROUP, target.group), put=wish)
 
 
-def _query(spark: Any, admin: Admin, place: _Place, args: argparse.Namespace, display: Display) -> None:
+def _query(spark: Any, admin: Admin, target: _Target, args: argparse.Namespace, display: Display) -> None:
     """Runs the job until nothing is left, and shows how far it is."""
     from leaselog.spark import orders_job
 
     options = {
-        "kafka.bootstrap.servers": place.address,
-        "kafka.share.group.id": place.group,
-        "subscribe": place.topic,
+        "kafka.bootstrap.servers": target.address,
+        "kafka.share.group.id": target.group,
+        "subscribe": target.topic,
         "startingOffsets": "earliest",
         "parallelism": str(args.tasks),
-        "outcomesLocation": str(place.home / "outcomes"),
+        "outcomesLocation": str(target.home / "outcomes"),
     }
     display.stage("the first batch, which compiles the query")
-    query = orders_job.start(spark, options, place.output, str(place.home / "checkpoint"))
+    query = orders_job.start(spark, options, target.output, str(target.home / "checkpoint"))
     try:
         done, moved = 0, time.monotonic()
         rows = dict[int, int]()  # by batch
@@ -177,7 +177,7 @@ def _query(spark: Any, admin: Admin, place: _Place, args: argparse.Namespace, di
             time.sleep(_LOOK_S)
             if (last := query.lastProgress) is not None:
                 rows[last["batchId"]] = last["numInputRows"]
-            now_done = _done(admin, place, args.orders)
+            now_done = _done(admin, target, args.orders)
             if now_done > done:
                 done, moved = now_done, time.monotonic()
             elif time.monotonic() - moved > _STALL_TIMEOUT_S:
@@ -188,19 +188,19 @@ def _query(spark: Any, admin: Admin, place: _Place, args: argparse.Namespace, di
         query.stop()
 
 
-def _done(admin: Admin, place: _Place, orders: int) -> int:
+def _done(admin: Admin, target: _Target, orders: int) -> int:
     """As the group itself sees it."""
-    found = admin.list_share_group_offsets({place.group: None})[place.group].values()
+    found = admin.list_share_group_offsets({target.group: None})[target.group].values()
     lags = [offset.lag for offset in found if isinstance(offset, ShareOffset)]
     known = [lag for lag in lags if lag is not None]
     return max(0, orders - sum(known)) if lags and len(known) == len(lags) else 0
 
 
-def _proof(spark: Any, place: _Place, args: argparse.Namespace, seconds: float) -> Outcome:
+def _proof(spark: Any, target: _Target, args: argparse.Namespace, seconds: float) -> Outcome:
     from leaselog.spark import orders_job
     from leaselog.spark.audit import audit
 
-    verdict = audit(spark, place.address, place.topic, place.group, place.output, orders_job.expected)
-    figures = figures_of(spark.read.parquet(place.output))
+    verdict = audit(spark, target.address, target.topic, target.group, target.output, orders_job.expected)
+    figures = figures_of(spark.read.parquet(target.output))
     picture = draw(Figures(args.orders, verdict, figures, seconds), Path(args.picture))
     return Outcome(args.orders, verdict, figures.rows, seconds, None if picture is None else str(picture))

@@ -35,7 +35,7 @@ from leaselog.cli.supervision import Supervision
 from leaselog.cli.worker_endpoint import PROMETHEUS, TEXT, Answer, Endpoint, parse_listen
 from leaselog.cli.worker_group import Prepared, prepare, told_dead_letters, told_retries
 from leaselog.cli.worker_job import VALUES, Job, job_of
-from leaselog.cli.worker_processes import Place, supervise
+from leaselog.cli.worker_processes import ProcessRole, supervise
 from leaselog.cli.worker_tally import OUTCOMES, Tally, counted, metrics_text, why_unwell
 from leaselog.client import (
     AcknowledgeType,
@@ -165,12 +165,12 @@ def arguments_of(args: argparse.Namespace) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> int:
-    place = Place.take()
-    listen = None if args.metrics is None else _listen(args, place)
+    role = ProcessRole.take()
+    listen = None if args.metrics is None else _listen(args, role)
     if args.reload:
         check_watching()
     configure_logging(level=args.log_level, form=args.log_format)
-    if not place.is_supervised and (args.processes > 1 or args.reload):
+    if not role.is_supervised and (args.processes > 1 or args.reload):
         need_posix("a worker with --processes or --reload")
         rules = Supervision(
             args.processes, patience_ms=int((args.drain_timeout + GOODBYE_S) * 1000), reloads=args.reload
@@ -179,15 +179,15 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # what handlers print is read at once
     job = job_of(args, find_handler(args.handler))
     _share_log()
-    return _Working(args, place, job).run(listen)
+    return _Working(args, role, job).run(listen)
 
 
-def _listen(args: argparse.Namespace, place: Place) -> tuple[str, int]:
+def _listen(args: argparse.Namespace, role: ProcessRole) -> tuple[str, int]:
     need("--metrics", "server", "prometheus_client")
     host, port = parse_listen(args.metrics)
-    if port + (place.processes if place.is_supervised else args.processes) - 1 > 65535:
+    if port + (role.processes if role.is_supervised else args.processes) - 1 > 65535:
         raise UsageError(f"--metrics {args.metrics}: there are not as many ports as processes")
-    return host, port + place.number - 1 if port else 0
+    return host, port + role.number - 1 if port else 0
 
 
 def _share_log() -> None:
@@ -219,9 +219,9 @@ class _Async(AsyncShareConsumer[Any, Any]):
 class _Working:
     """One worker process, from the first question to the cluster until the consumer is closed."""
 
-    def __init__(self, args: argparse.Namespace, place: Place, job: Job) -> None:
+    def __init__(self, args: argparse.Namespace, role: ProcessRole, job: Job) -> None:
         self._args = args
-        self._place = place
+        self._role = role
         self._job = job
         self._tally = Tally()
         try:
@@ -266,7 +266,7 @@ class _Working:
 
         asking = asyncio.create_task(ask())
         on_signals(asking.cancel, signal.SIGTERM, signal.SIGINT)
-        self._place.watch()
+        self._role.watch()
         try:
             return await asking
         except asyncio.CancelledError:
@@ -277,8 +277,8 @@ class _Working:
             forget_signals(signal.SIGTERM, signal.SIGINT)
 
     def _tell(self, prepared: Prepared) -> None:
-        args, place, job = self._args, self._place, self._job
-        if place.number > 1:
+        args, role, job = self._args, self._role, self._job
+        if role.number > 1:
             log.info("working", **self._which())
             return
         log.info(
@@ -296,26 +296,26 @@ class _Working:
         )
 
     def _which(self) -> dict[str, object]:
-        place = self._place
-        return {"process": f"{place.number}/{place.processes}"} if place.processes > 1 else {}
+        role = self._role
+        return {"process": f"{role.number}/{role.processes}"} if role.processes > 1 else {}
 
     def _work(self) -> None:
         consumer, args, job = self._consumer, self._args, self._job
         consumer.subscribe(job.topics)
-        if self._place.is_supervised:
+        if self._role.is_supervised:
             # Whoever ends a group of processes signals each of them, and the supervisor passes it on once more: here
             # any number of signals is one, and the supervisor kills.
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, self._stop)
         self._has_begun = True
-        self._place.tell_ready()
+        self._role.tell_ready()
         options: dict[str, Any] = {
             "concurrency": job.concurrency,
             "retry_delays": job.retry_delays,
             "begins": job.begins,
             "on_error": self._tell_failed,
             "drain_timeout": args.drain_timeout,
-            "handle_signals": not self._place.is_supervised,
+            "handle_signals": not self._role.is_supervised,
         }
         if isinstance(consumer, _Async):
             asyncio.run(self._work_async(consumer, options))

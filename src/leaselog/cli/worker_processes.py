@@ -22,7 +22,7 @@ from typing import Self, assert_never
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.cli.supervision import Broken, Effect, Kill, Restart, Start, Stop, Supervision
 
-__all__ = ["Place", "supervise"]
+__all__ = ["ProcessRole", "supervise"]
 
 #: tells a process that it is one of several
 _VARIABLE = "LEASELOG_WORKER_PLACE"
@@ -36,7 +36,7 @@ Happened = Callable[[int], tuple[Effect, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProcessRole:
     """Which process of how many this is, and how it hears of whoever started it."""
 
     number: int = 1

@@ -406,10 +406,10 @@ class GroupShard:
         shared = (group for group in self._groups.values() if isinstance(group, ShareGroup))
         return sum(len(p.partitions) for group in shared for p in group.states.initialized.values())
 
-    def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
+    def revoked_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
         """What the member of a share group has lost while it had no session."""
         group = self._groups.get(group_id)
-        return group.taken.get(member_id, {}) if isinstance(group, ShareGroup) else {}
+        return group.revoked.get(member_id, {}) if isinstance(group, ShareGroup) else {}
 
     def stored_groups(self) -> dict[GroupId, GroupMetadata]:
         return dict(self._stored)

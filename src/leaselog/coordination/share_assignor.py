@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 
-from leaselog.coordination.share_group_facts import Assignment
+from leaselog.coordination.share_group_facts import Assignment, PartitionKey
 from leaselog.model import MemberId, TopicId
 
 __all__ = ["SIMPLE", "assign"]
@@ -22,8 +22,7 @@ __all__ = ["SIMPLE", "assign"]
 SIMPLE = "simple"
 
 #: a partition of a topic
-Place = tuple[TopicId, int]
-Held = dict[MemberId, set[Place]]
+Held = dict[MemberId, set[PartitionKey]]
 
 
 def assign(
@@ -53,14 +52,14 @@ def _balanced_together(
     return [([m for m in members if topic in wanted[m]], [topic]) for topic in topics]
 
 
-def _balance(members: Sequence[MemberId], places: Sequence[Place], held: Held) -> Held:
+def _balance(members: Sequence[MemberId], places: Sequence[PartitionKey], held: Held) -> Held:
     sharing = -(-len(members) // len(places))
     slots = sharing * len(places)
     rank = {place: i for i, place in enumerate(places)}
     kept = {member: sorted(held[member] & rank.keys(), key=rank.__getitem__) for member in members}
     room = _rooms(members, slots, kept)
     got = {member: set(kept[member][: room[member]]) for member in members}
-    holders: dict[Place, list[MemberId]] = {place: [] for place in places}
+    holders: dict[PartitionKey, list[MemberId]] = {place: [] for place in places}
     for member in members:
         for place in got[member]:
             holders[place].append(member)
@@ -75,7 +74,7 @@ def _balance(members: Sequence[MemberId], places: Sequence[Place], held: Held) -
 
 
 def _rooms(
-    members: Sequence[MemberId], slots: int, kept: Mapping[MemberId, Sequence[Place]]
+    members: Sequence[MemberId], slots: int, kept: Mapping[MemberId, Sequence[PartitionKey]]
 ) -> dict[MemberId, int]:
     """How many each is to have. One more than others have those who had more before; else they lie apart."""
     count, least = len(members), slots // len(members)
@@ -87,7 +86,7 @@ def _rooms(
 
 def _fill(
     members: Sequence[MemberId],
-    holders: Mapping[Place, list[MemberId]],
+    holders: Mapping[PartitionKey, list[MemberId]],
     got: Held,
     room: dict[MemberId, int],
     sharing: int,
@@ -115,11 +114,11 @@ def _up(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def _places(assignment: Assignment) -> set[Place]:
+def _places(assignment: Assignment) -> set[PartitionKey]:
     return {(topic, i) for topic, partitions in assignment.items() for i in partitions}
 
 
-def _assignment(places: set[Place]) -> Assignment:
+def _assignment(places: set[PartitionKey]) -> Assignment:
     by_topic: dict[TopicId, list[int]] = {}
     for topic, i in places:
         by_topic.setdefault(topic, []).append(i)

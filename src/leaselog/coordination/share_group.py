@@ -76,7 +76,7 @@ class ShareGroup:
     #: what members had that have gone since the target was computed; of this process alone
     freed: tuple[Assignment, ...] = ()
     #: what members have lost that had no session to be asked about it; of this process alone
-    taken: MutableMapping[MemberId, Assignment] = field(default_factory=dict)
+    revoked: MutableMapping[MemberId, Assignment] = field(default_factory=dict)
     #: how many members subscribe to a topic
     _subscribers: MutableMapping[str, int] = field(default_factory=dict)
     is_draft: bool = False
@@ -96,7 +96,7 @@ class ShareGroup:
             self.seen_topics_version,
             self.offered,
             self.freed,
-            Layer(self.taken),
+            Layer(self.revoked),
             Layer(self._subscribers),
             is_draft=True,
         )
@@ -106,8 +106,8 @@ class ShareGroup:
         self.initializing_since_ms = draft.initializing_since_ms
         self.seen_topics_version = draft.seen_topics_version
         self.offered, self.freed = draft.offered, draft.freed
-        assert isinstance(draft.taken, Layer)
-        draft.taken.merge_into(self.taken)
+        assert isinstance(draft.revoked, Layer)
+        draft.revoked.merge_into(self.revoked)
 
     def decide(self, fact: ShareGroupFact, turn: Turn) -> None:
         """To be written; and so already in this draft, for the next step of the turn to build on."""

@@ -63,10 +63,10 @@ class ShareHeartbeat(NamedTuple):
     continues_from: int | None = None
     #: the answer has the assignment, also an unchanged one
     wants_assignment: bool = False
-    #: the member may hold records: what is taken from it stays its own until it lets go
+    #: the member may hold records: what is revoked stays its own while it holds some
     may_hold: bool = False
-    #: of what is to be taken from it, what it holds no records of and is lent none of any more
-    lets_go: Places = NO_PLACES
+    #: of what is being revoked, what it holds no records of and gets none of any more
+    not_held: Places = NO_PLACES
 
 
 class SettleShareStates(NamedTuple):
@@ -148,10 +148,10 @@ class ShareBeat(NamedTuple):
     state_epoch: int = 0
     #: somebody else is initializing state that this group waits for
     is_initializing: bool = False
-    #: what it is to be lent records of
+    #: what it is to get records of
     target: Assignment = NO_PLACES
-    #: what is its own besides, until it lets go
-    leaving: Assignment = NO_PLACES
+    #: what is its own besides, while it holds records of it
+    revoking: Assignment = NO_PLACES
 
 
 class DescribedShareMember(NamedTuple):

@@ -12,6 +12,7 @@ from leaselog.model import GroupId, MemberId, TopicId
 
 __all__ = [
     "Assignment",
+    "PartitionKey",
     "ShareAssignmentStored",
     "ShareAssignmentTime",
     "ShareCurrent",
@@ -29,6 +30,8 @@ __all__ = [
 
 #: partitions by topic, never an empty set
 Assignment = Mapping[TopicId, frozenset[int]]
+#: a `TopicIdPartition` as a plain tuple: assignors make very many
+PartitionKey = tuple[TopicId, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,8 +75,8 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
     missing = begin_missing(group, settings, turn) if ask.continues_from is None else NOTHING_MISSING
     _assign_if_due(group, ask.member_id, settings, turn)
     target = _target_of(group, ask.member_id, turn.around)
-    leaving = _leaving(group, ask, target, turn.around)
-    is_moved = _move(group, ask, _union(target, leaving), turn)
+    revoking = _revoking(group, ask, target, turn.around)
+    is_moved = _move(group, ask, _union(target, revoking), turn)
     turn.deadlines.set(_session(group, ask.member_id), turn.now_ms + settings.session_timeout_ms)
     current = group.currents[ask.member_id]
     is_full = ask.member_epoch == JOIN_EPOCH or ask.topics is not None or ask.wants_assignment
@@ -90,7 +90,7 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
         group.epoch.epoch,
         is_initializing=not missing.places and is_initializing(group, turn.around),
         target=target,
-        leaving=leaving,
+        revoking=revoking,
     )
 
 
@@ -261,9 +261,9 @@ def _move(group: ShareGroup, ask: ShareHeartbeat, assigned: Assignment, turn: Tu
         previous = current.epoch if ask.continues_from is None else ask.continues_from
     if assigned != current.assigned:
         # What it loses in a session it is asked about. What it gets back it has, session or not.
-        taken = group.taken.get(ask.member_id, NO_TARGET)
-        lost = taken if ask.may_hold else _union(taken, current.assigned)
-        group.taken[ask.member_id] = _difference(lost, assigned)
+        revoked = group.revoked.get(ask.member_id, NO_TARGET)
+        lost = revoked if ask.may_hold else _union(revoked, current.assigned)
+        group.revoked[ask.member_id] = _difference(lost, assigned)
     after = ShareCurrent(group.assignment.epoch, previous, assigned)
     if after != current:
         group.decide(ShareCurrentStored(group.group_id, ask.member_id, after), turn)
@@ -275,7 +275,7 @@ def _target_of(group: ShareGroup, member_id: MemberId, around: Surroundings) -> 
     return _wanted(group.targets.get(member_id, NO_TARGET), group, member_id, around)
 
 
-def _leaving(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, around: Surroundings) -> Assignment:
+def _revoking(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, around: Surroundings) -> Assignment:
     """What the member has besides its target and has not let go of yet. What it does not want itself it has dropped."""
     if not ask.may_hold:
         return NO_TARGET
@@ -283,7 +283,7 @@ def _leaving(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, around:
     if assigned == target:
         return NO_TARGET
     left = _difference(_wanted(assigned, group, ask.member_id, around), target)
-    return _difference(left, ask.lets_go)
+    return _difference(left, ask.not_held)
 
 
 def _wanted(places: Assignment, group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
@@ -311,7 +311,7 @@ def _difference(some: Assignment, less: Assignment) -> Assignment:
 
 def _remove(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
     turn.deadlines.cancel(_session(group, member_id))
-    group.taken.pop(member_id, None)
+    group.revoked.pop(member_id, None)
     target = group.targets.get(member_id)
     if target:
         group.freed = (*group.freed, target)

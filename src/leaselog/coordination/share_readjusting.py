@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 
-from leaselog.coordination.share_group_facts import Assignment
+from leaselog.coordination.share_group_facts import Assignment, PartitionKey
 from leaselog.model import MemberId, TopicId
 
 __all__ = ["readjust"]
 
 #: a partition of a topic
-Place = tuple[TopicId, int]
 
 NOTHING: Assignment = {}
 #: members asked in vain whether they can have a partition: beyond it, all is balanced anew
@@ -61,7 +60,7 @@ class _Book:
                 size += len(partitions)
             self._by_size.setdefault(size, {})[member] = None
             self.slots += size
-        self._held: dict[MemberId, dict[Place, None]] = {
+        self._held: dict[MemberId, dict[PartitionKey, None]] = {
             member: {} for member in members if member not in targets
         }
 
@@ -73,7 +72,7 @@ class _Book:
     def least(self) -> int:
         return min(self._by_size)
 
-    def give(self, place: Place) -> bool:
+    def give(self, place: PartitionKey) -> bool:
         """To one of those who have least, of those who do not have it."""
         tries = 0
         for size in sorted(self._by_size):
@@ -110,7 +109,7 @@ class _Book:
         after = {member: _assignment(places) for member, places in self._held.items()}
         return {member: target for member, target in after.items() if self._targets.get(member) != target}
 
-    def _of(self, member: MemberId) -> dict[Place, None]:
+    def _of(self, member: MemberId) -> dict[PartitionKey, None]:
         held = self._held.get(member)
         if held is None:
             held = self._held[member] = dict.fromkeys(_places(self._targets[member]))
@@ -124,11 +123,11 @@ class _Book:
         self._by_size.setdefault(after, {})[member] = None
 
 
-def _places(target: Assignment) -> list[Place]:
+def _places(target: Assignment) -> list[PartitionKey]:
     return [(topic, i) for topic in sorted(target, key=str) for i in sorted(target[topic])]
 
 
-def _assignment(places: Iterable[Place]) -> Assignment:
+def _assignment(places: Iterable[PartitionKey]) -> Assignment:
     by_topic: dict[TopicId, list[int]] = {}
     for topic, i in places:
         by_topic.setdefault(topic, []).append(i)

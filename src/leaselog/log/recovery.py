@@ -109,7 +109,7 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Recovery:
     files: Files
     directory: str
     config: LogConfig
@@ -156,7 +156,7 @@ def load(
     ``OSError``.
     """
     upto = 2**63 - 1 if upto is None else upto
-    place = _Place(files, directory, config, now_ms, opened, in_all, upto, common)
+    place = _Recovery(files, directory, config, now_ms, opened, in_all, upto, common)
     if not files.exists(directory):
         return _nothing(place, start_offset)
     try:
@@ -166,7 +166,9 @@ def load(
         raise UnusableLog(f"{directory}: {damage}") from damage
 
 
-def _load(place: _Place, topic_id: TopicId, *, clean: bool, recovery_point: int, start_offset: int) -> Loaded:
+def _load(
+    place: _Recovery, topic_id: TopicId, *, clean: bool, recovery_point: int, start_offset: int
+) -> Loaded:
     files, directory, now_ms = place.files, place.directory, place.now_ms
     has_new_tag = _claim(place, topic_id, clean)
     names = _sweep(place)
@@ -219,13 +221,13 @@ def make(files: Files, directory: str, topic_id: TopicId, base_offset: int) -> s
     return name_tag
 
 
-def _nothing(place: _Place, start_offset: int) -> Loaded:
+def _nothing(place: _Recovery, start_offset: int) -> Loaded:
     segment = place.segment(start_offset, size_bytes=0, end_offset=start_offset)
     segment.start_indexes()
     return Loaded([segment], LeaderEpochs([]), place.producers(), [], [], cut_bytes=0, is_made=False)
 
 
-def _size_bytes(place: _Place, names: Sequence[str]) -> int:
+def _size_bytes(place: _Recovery, names: Sequence[str]) -> int:
     return sum(
         place.files.size_bytes(f"{place.directory}/{name}")
         for name in names
@@ -233,7 +235,7 @@ def _size_bytes(place: _Place, names: Sequence[str]) -> int:
     )
 
 
-def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:
+def _claim(place: _Recovery, topic_id: TopicId, clean: bool) -> bool:
     """Make sure that the directory is this topic's. True if its name tag had to be written."""
     path = f"{place.directory}/{METADATA}"
     try:
@@ -251,7 +253,7 @@ def _claim(place: _Place, topic_id: TopicId, clean: bool) -> bool:
     return False
 
 
-def _sweep(place: _Place) -> list[str]:
+def _sweep(place: _Recovery) -> list[str]:
     """Remove what no segment owns: files on their way out, half-written ones, indexes without a log. The names left."""
     names, kept = set(found := place.files.names(place.directory)), list[str]()
     for name in found:
@@ -266,7 +268,7 @@ def _sweep(place: _Place) -> list[str]:
     return kept
 
 
-def _first_segment(place: _Place, start_offset: int) -> Segment:
+def _first_segment(place: _Recovery, start_offset: int) -> Segment:
     path = segment_path(place.directory, start_offset, LOG)
     place.files.open(path, writable=True, create=True).close()
     segment = place.segment(start_offset, size_bytes=0, end_offset=start_offset)
@@ -283,7 +285,7 @@ class _Found(NamedTuple):
 
 
 def _load_segments(
-    place: _Place, names: Sequence[str], clean: bool, recovery_point: int, point: RecoveryPoint | None
+    place: _Recovery, names: Sequence[str], clean: bool, recovery_point: int, point: RecoveryPoint | None
 ) -> _Found:
     resumed, is_covered = None, False
     found = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
@@ -334,7 +336,7 @@ def _load_segments(
     return _Found(segments, resumed, is_covered)
 
 
-def _count_in(place: _Place, segment: Segment, size_bytes: int, *, upto: int) -> bool:
+def _count_in(place: _Recovery, segment: Segment, size_bytes: int, *, upto: int) -> bool:
     """Count in every batch from the segment's end on that holds up, as far as ``upto``. Whether those were all."""
     batches = scan_valid(
         segment.file(),
@@ -350,7 +352,7 @@ def _count_in(place: _Place, segment: Segment, size_bytes: int, *, upto: int) ->
     return segment.size_bytes == size_bytes
 
 
-def _drop(place: _Place, bases: list[int]) -> None:
+def _drop(place: _Recovery, bases: list[int]) -> None:
     for base in bases:
         for suffix in (INDEX, TIME_INDEX, LOG):
             path = segment_path(place.directory, base, suffix)
@@ -358,7 +360,7 @@ def _drop(place: _Place, bases: list[int]) -> None:
                 place.files.remove(path)
 
 
-def _settle(place: _Place, segments: list[Segment], *, is_on_disk: bool) -> None:
+def _settle(place: _Recovery, segments: list[Segment], *, is_on_disk: bool) -> None:
     """Seal all but the last, and make what was recovered durable."""
     unsynced: list[File] = []
     for segment in segments[:-1]:
@@ -372,7 +374,7 @@ def _settle(place: _Place, segments: list[Segment], *, is_on_disk: bool) -> None
         place.files.sync_directory(place.directory)
 
 
-def _load_epochs(place: _Place, segments: list[Segment], known_to: int) -> LeaderEpochs:
+def _load_epochs(place: _Recovery, segments: list[Segment], known_to: int) -> LeaderEpochs:
     """The epochs from their checkpoint, up to ``known_to``, and from there on from the batches themselves."""
     path = f"{place.directory}/{EPOCHS}"
     is_there = place.files.exists(path)

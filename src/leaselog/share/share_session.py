@@ -3,7 +3,7 @@
 Rules are Apache Kafka's, with its oddities where a client can see them: ShareFetch and ShareAcknowledge advance one
 epoch; who is no member of the group may fetch whatever it likes; nothing is evicted to make room; and a connection that
 opened sessions ends, when it closes, whatever sessions their keys name by then. Beyond them, a member of the group is
-lent no records of what the group has taken from it (ADR 0018).
+given no records of what the group revokes from it (ADR 0018).
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ class ShareSession:
         "_target",
         "epoch",
         "key",
-        "leaving",
         "partitions",
         "patience_ms",
-        "withheld",
+        "revoked",
+        "revoking",
     )
 
     def __init__(self, key: SessionKey, partitions: Iterable[TopicIdPartition]) -> None:
@@ -76,20 +76,20 @@ class ShareSession:
         #: what the group wants the member to work on, by topic; None while it has not said so in this session
         self._target: Mapping[TopicId, frozenset[int]] | None = None
         #: what the member had lost before the session began
-        self.withheld: Mapping[TopicId, frozenset[int]] = {}
+        self.revoked: Mapping[TopicId, frozenset[int]] = {}
         #: what the group is taking from it
-        self.leaving: Mapping[TopicId, frozenset[int]] = {}
+        self.revoking: Mapping[TopicId, frozenset[int]] = {}
 
     def assign(
-        self, target: Mapping[TopicId, frozenset[int]], leaving: Mapping[TopicId, frozenset[int]]
+        self, target: Mapping[TopicId, frozenset[int]], revoking: Mapping[TopicId, frozenset[int]]
     ) -> None:
         """What the group has told the member with its last heartbeat."""
-        self._target, self.leaving = target, leaving
+        self._target, self.revoking = target, revoking
 
-    def lends(self, at: TopicIdPartition) -> bool:
+    def may_acquire(self, at: TopicIdPartition) -> bool:
         """May the member have records of the partition?"""
         if self._target is None:
-            return at.partition not in self.withheld.get(at.topic_id, ())
+            return at.partition not in self.revoked.get(at.topic_id, ())
         return at.partition in self._target.get(at.topic_id, ())
 
     def update(self, added: Iterable[TopicIdPartition], forgotten: Iterable[TopicIdPartition]) -> None:

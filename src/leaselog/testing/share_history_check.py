@@ -40,7 +40,7 @@ from leaselog.testing.share_history import (
     Stored,
 )
 
-__all__ = ["Place", "Rules", "Verdict", "Violation", "judge"]
+__all__ = ["RecordPosition", "Rules", "Verdict", "Violation", "judge"]
 
 _NS_PER_MS = 1_000_000
 #: what leaves a record to be delivered again
@@ -50,7 +50,7 @@ _ROUNDING_MS = 2
 _FOR_EVER = 1 << 63
 
 
-class Place(NamedTuple):
+class RecordPosition(NamedTuple):
     partition: int
     offset: int
 
@@ -69,17 +69,17 @@ class Rules:
     #: by partition: the broker says that it is done with everything below. None if nobody asked
     through: Mapping[int, int] | None = None
     #: archived by the broker for being out of deliveries; a consumer that closes may never have seen the last one
-    out_of_deliveries: Collection[Place] = ()
+    out_of_deliveries: Collection[RecordPosition] = ()
     #: by partition: where the log begins now; what retention or an administrator took nobody has to finish
     log_starts: Mapping[int, int] = field(default_factory=dict)
     #: the records that dead letters are about, by the place they name; None for a group without a dead-letter topic
-    dead_letters: Mapping[Place, Sequence[str]] | None = None
+    dead_letters: Mapping[RecordPosition, Sequence[str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     rule: str
-    place: Place
+    place: RecordPosition
     story: str
 
 
@@ -119,7 +119,7 @@ class _Story:
 @dataclass(slots=True)
 class _History:
     sent: set[tuple[str, int]] = field(default_factory=set)
-    stories: dict[Place, _Story] = field(default_factory=lambda: defaultdict(_Story))
+    stories: dict[RecordPosition, _Story] = field(default_factory=lambda: defaultdict(_Story))
     closings: dict[str, int] = field(default_factory=dict)
     deaths: list[int] = field(default_factory=list)
     #: from when it was paused for certain until somebody may have resumed it
@@ -160,27 +160,27 @@ def judge(events: Iterable[Event], rules: Rules) -> Verdict:
 
 def _gather(events: Iterable[Event]) -> tuple[_History, Counter[str]]:
     history, seen = _History(), Counter[str]()
-    held: dict[tuple[str, Place], Delivered] = {}
-    called: dict[tuple[str, Place], _Call] = {}
+    held: dict[tuple[str, RecordPosition], Delivered] = {}
+    called: dict[tuple[str, RecordPosition], _Call] = {}
     for event in events:
         match event:
             case Sent():
                 history.sent.add((event.record, event.partition))
             case Stored():
-                history.stories[Place(event.partition, event.offset)].stored = event.record
+                history.stories[RecordPosition(event.partition, event.offset)].stored = event.record
             case Delivered():
-                place = Place(event.partition, event.offset)
+                place = RecordPosition(event.partition, event.offset)
                 history.stories[place].deliveries.append(event)
                 held[event.consumer, place] = event
                 seen["deliveries"] += 1
             case Acknowledging():
-                place = Place(event.partition, event.offset)
+                place = RecordPosition(event.partition, event.offset)
                 delivery = held.get((event.consumer, place))
                 call = _Call(event.consumer, event.kind, event.at_ns, delivery)
                 called[event.consumer, place] = call
                 history.stories[place].calls.append(call)
             case Answered():
-                call = called[event.consumer, Place(event.partition, event.offset)]
+                call = called[event.consumer, RecordPosition(event.partition, event.offset)]
                 call.ok, call.answered_ns = event.ok, event.at_ns
                 seen[f"{call.kind} {'answered' if event.ok else 'refused'}"] += 1
             case Closing():
@@ -210,7 +210,7 @@ def _note_pause(history: _History, event: Paused | Resuming) -> None:
 Found = Iterator[tuple[str, str]]
 
 
-def _invented(history: _History, place: Place, story: _Story) -> Found:
+def _invented(history: _History, place: RecordPosition, story: _Story) -> Found:
     for delivery in story.deliveries:
         if (delivery.record, place.partition) not in history.sent:
             yield "invented", f"{delivery.record} was never sent to the partition"
@@ -276,7 +276,7 @@ def _two_holders(history: _History, story: _Story, rules: Rules) -> Found:
             yield "two holders", f"{one.consumer} and {other.consumer}"
 
 
-def _stolen(history: _History, place: Place, story: _Story, rules: Rules) -> Found:
+def _stolen(history: _History, place: RecordPosition, story: _Story, rules: Rules) -> Found:
     """Of a record that the log has lost everything is taken for good, as by Apache Kafka, from whomever it comes."""
     if place.offset < rules.log_starts.get(place.partition, 0):
         return
@@ -293,7 +293,7 @@ def _stolen(history: _History, place: Place, story: _Story, rules: Rules) -> Fou
                 )
 
 
-def _overdue(place: Place, story: _Story, rules: Rules) -> Found:
+def _overdue(place: RecordPosition, story: _Story, rules: Rules) -> Found:
     """Of a record that the start may have passed everything is taken for good; so of those that somebody finished or
     that are gone nothing is said."""
     is_gone = place.offset < rules.log_starts.get(place.partition, 0)
@@ -319,7 +319,7 @@ def _is_leased_again(story: _Story, call: _Call) -> bool:
     )
 
 
-def _is_over(place: Place, story: _Story, rules: Rules) -> bool:
+def _is_over(place: RecordPosition, story: _Story, rules: Rules) -> bool:
     """It may have been archived for its number of deliveries."""
     return place in rules.out_of_deliveries or any(
         d.delivery_count >= rules.delivery_count_limit for d in story.deliveries
@@ -345,7 +345,7 @@ def _while_paused(history: _History, story: _Story) -> Found:
             yield "while paused", f"{delivery.consumer} asked for it and got it"
 
 
-def _lost(place: Place, story: _Story, rules: Rules) -> Found:
+def _lost(place: RecordPosition, story: _Story, rules: Rules) -> Found:
     if rules.through is None:
         return
     through = rules.through.get(place.partition, 0)
@@ -361,7 +361,7 @@ def _lost(place: Place, story: _Story, rules: Rules) -> Found:
         yield "lost", "nobody accepted or rejected it, and it had deliveries left"
 
 
-def _wrong_letters(history: _History, place: Place, story: _Story, rules: Rules) -> Found:
+def _wrong_letters(history: _History, place: RecordPosition, story: _Story, rules: Rules) -> Found:
     if rules.dead_letters is None:
         return
     letters = rules.dead_letters.get(place, ())

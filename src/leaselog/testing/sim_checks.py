@@ -22,7 +22,7 @@ from leaselog.coordination.share_state_commands import DeleteState, InitializeSt
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import BrokenInvariant, Refused
 from leaselog.share import RecordState, SharePartition
-from leaselog.testing.share_history_check import Place
+from leaselog.testing.share_history_check import RecordPosition
 from leaselog.testing.sim_state_book import Asked, StateBook
 from leaselog.testing.sim_world import Impossible, World
 from leaselog.wire.record_batch import iterate_headers
@@ -46,7 +46,7 @@ class Inspector:
 
     world: World
     #: by group: what was archived because it was out of deliveries, as the broker meant to write it
-    archived: dict[str, set[Place]] = field(default_factory=dict)
+    archived: dict[str, set[RecordPosition]] = field(default_factory=dict)
     #: by group and partition: how far the start was seen to be; None: it may be anywhere
     starts: dict[tuple[str, str, int], int] = field(default_factory=dict)
     #: how much was looked at, so that nobody is pleased with having looked at nothing
@@ -144,7 +144,9 @@ class Inspector:
         for batch in ask.batches:
             if batch.delivery_count >= limit and batch.state == RecordState.ARCHIVED.value:
                 found = self.archived.setdefault(ask.key.group_id, set())
-                found.update(Place(ask.key.partition, offset) for offset in range(batch.start, batch.end))
+                found.update(
+                    RecordPosition(ask.key.partition, offset) for offset in range(batch.start, batch.end)
+                )
 
     @contextmanager
     def starts_may_move(self) -> Iterator[None]:
@@ -242,11 +244,13 @@ def records_of(partition: Partition) -> Iterator[tuple[int, str]]:
         yield record.offset, (record.value or b"").decode().rstrip()
 
 
-def letters_of(partition: Partition) -> Iterator[tuple[Place, str]]:
+def letters_of(partition: Partition) -> Iterator[tuple[RecordPosition, str]]:
     """The places that the dead letters of the log name, and their values."""
     for record in _whole_records_of(partition):
         told = dict(record.headers)
-        place = Place(*(int(told[f"__dlq.errors.{what}"] or b"") for what in ("partition", "offset")))
+        place = RecordPosition(
+            *(int(told[f"__dlq.errors.{what}"] or b"") for what in ("partition", "offset"))
+        )
         yield place, (record.value or b"").decode().rstrip()
 
 

@@ -37,7 +37,7 @@ from leaselog.testing.share_history import (
     Resuming,
     to_line,
 )
-from leaselog.testing.share_history_check import Place, Rules, judge
+from leaselog.testing.share_history_check import RecordPosition, Rules, judge
 from leaselog.testing.sim_checks import OVERDUE_MS, Inspector, compare_log, letters_of, records_of
 from leaselog.testing.sim_clients import Habits, SimConsumer, SimProducer
 from leaselog.testing.sim_loop import SimProcess
@@ -129,7 +129,7 @@ class Stage:
         #: by group and partition: where an administrator had the group begin anew
         self._resets: dict[tuple[str, int], int] = {}
         #: of which nobody can say whether it was before the group began anew, or after
-        self._unclear: dict[str, set[Place]] = {}
+        self._unclear: dict[str, set[RecordPosition]] = {}
         #: nobody can say whether they began anew, so none of their records has to be delivered
         self._unclear_groups: set[str] = set()
         #: the topic keeps the last record of each key
@@ -295,7 +295,7 @@ class Stage:
         else:
             self._unclear_groups.discard(group)
         racing = {
-            Place(event.partition, event.offset)
+            RecordPosition(event.partition, event.offset)
             for event in history[mark:]
             if isinstance(event, Delivered | Acknowledging | Answered)
         }
@@ -383,7 +383,7 @@ class Stage:
         if self.is_compacted:
             for i, found in enumerate(logs):
                 there = {offset for offset, _ in records_of(found)} if found is not None else set()
-                gone = {Place(i, offset) for offset in range(ends[i]) if offset not in there}
+                gone = {RecordPosition(i, offset) for offset in range(ends[i]) if offset not in there}
                 for group in self.groups:
                     self._unclear.setdefault(group, set()).update(gone)
         for group in self.groups:
@@ -422,12 +422,12 @@ class Stage:
         backoff = self.backoffs.get(group)
         return None if backoff is None else lambda delivery_count: backoff.pause_ms(delivery_count, 0.0)
 
-    def _dead_letters(self, group: str) -> dict[Place, list[str]] | None:
+    def _dead_letters(self, group: str) -> dict[RecordPosition, list[str]] | None:
         broker, name = self.world.broker, self.dead_letter_topics.get(group)
         topic = None if broker is None or name is None else broker.cluster.topic(name)
         if broker is None or name is None or topic is None:
             return None
-        found: dict[Place, list[str]] = {}
+        found: dict[RecordPosition, list[str]] = {}
         for index in range(topic.partition_count):
             partition = broker.logs.partition(name, index)
             assert partition is not None

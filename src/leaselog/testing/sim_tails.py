@@ -17,7 +17,7 @@ from leaselog.broker.broker import Broker
 from leaselog.broker.config.listeners import Address, Listener
 from leaselog.model import TopicPartition
 from leaselog.testing.share_history import Acknowledging, Answered, Delivered, Event, Stored
-from leaselog.testing.share_history_check import Place
+from leaselog.testing.share_history_check import RecordPosition
 from leaselog.testing.sim_checks import records_of
 from leaselog.testing.sim_safe_state import safe_states
 from leaselog.testing.sim_stage import LIMIT, Stage
@@ -40,8 +40,8 @@ class LossyStage(Stage):
         #: of every log, as the last broker left it, and how often the power had gone by then
         self._left: tuple[int, _Ends] = world.disk.boot, {}
         #: what its topic held, and what power cuts took of that: an answer may come later than its record goes
-        self._held: dict[Place, str] = {}
-        self._lost: set[tuple[Place, str]] = set()
+        self._held: dict[RecordPosition, str] = {}
+        self._lost: set[tuple[RecordPosition, str]] = set()
         #: what was there at which time; the last second or so
         self._seen_ends: deque[tuple[float, _Ends]] = deque()
         #: of all syncs that there may have been
@@ -134,16 +134,19 @@ class LossyStage(Stage):
         self.seen["records lost"] += len(self._held.keys() - there.keys())
         self._forget_lost(there)
 
-    def _forget_lost(self, there: dict[Place, str]) -> None:
+    def _forget_lost(self, there: dict[RecordPosition, str]) -> None:
         """Whoever was answered that they are safe."""
 
-        def is_lost(place: Place, record: str) -> bool:
+        def is_lost(place: RecordPosition, record: str) -> bool:
             return (place, record) in self._lost and there.get(place) != record
 
         self.produced[:] = [
             event
             for event in self.produced
-            if not (isinstance(event, Stored) and is_lost(Place(event.partition, event.offset), event.record))
+            if not (
+                isinstance(event, Stored)
+                and is_lost(RecordPosition(event.partition, event.offset), event.record)
+            )
         ]
         values = set(there.values())
         gone = {record for _, record in self._lost if record not in values}
@@ -151,7 +154,11 @@ class LossyStage(Stage):
             producer.stored = {
                 record: (partition, offset)
                 for record, (partition, offset) in producer.stored.items()
-                if (record not in gone if offset is None else not is_lost(Place(partition, offset), record))
+                if (
+                    record not in gone
+                    if offset is None
+                    else not is_lost(RecordPosition(partition, offset), record)
+                )
             }
 
     def _judge(self) -> None:
@@ -159,10 +166,10 @@ class LossyStage(Stage):
         self._forget_lost(self._records(self.world.broker))
         super()._judge()
 
-    def _records(self, broker: Broker) -> dict[Place, str]:
+    def _records(self, broker: Broker) -> dict[RecordPosition, str]:
         logs = ((i, broker.logs.partition(self.topic, i)) for i in range(self.partitions))
         return {
-            Place(i, offset): record
+            RecordPosition(i, offset): record
             for i, partition in logs
             if partition is not None
             for offset, record in records_of(partition)
@@ -199,13 +206,13 @@ def _ends(broker: Broker) -> _Ends:
     return {p.name: (p.log.durable_end, p.log.end_offset) for p in broker.logs.partitions()}
 
 
-def _finished(history: list[Event]) -> set[Place]:
+def _finished(history: list[Event]) -> set[RecordPosition]:
     """What somebody asked to have finished, or what may have been archived for its deliveries."""
-    found = set[Place]()
+    found = set[RecordPosition]()
     for event in history:
         match event:
             case Acknowledging(kind="accept" | "reject"):
-                found.add(Place(event.partition, event.offset))
+                found.add(RecordPosition(event.partition, event.offset))
             case Delivered() if event.delivery_count >= LIMIT:
-                found.add(Place(event.partition, event.offset))
+                found.add(RecordPosition(event.partition, event.offset))
     return found

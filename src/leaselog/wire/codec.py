@@ -157,7 +157,7 @@ class _Source:
 
 
 #: a format letter of `struct`, and what is read into or written from its place
-Place: TypeAlias = tuple[str, str]
+FixedField: TypeAlias = tuple[str, str]
 
 
 class _DecoderSource(_Source):
@@ -172,7 +172,7 @@ class _DecoderSource(_Source):
         self.scope["new"], self.scope["Kind"] = object.__new__, self.kind
         code = ["def decode(b, p):", " m = new(Kind)"]
         code += [f" m.{field.name} = {self._default(field)}" for field in (*self.absent, *self.tagged)]
-        places: list[Place] = []
+        places: list[FixedField] = []
         for field in self.plain:
             if isinstance(field.kind, str) and field.kind in SIZED and not field.array:
                 places.append((SIZED[field.kind], f"m.{field.name}"))
@@ -193,7 +193,7 @@ class _DecoderSource(_Source):
             return f"{self.name('struct', type(field.default))}()"
         return self.name("default", field.default)
 
-    def _read(self, places: Sequence[Place], indent: str) -> list[str]:
+    def _read(self, places: Sequence[FixedField], indent: str) -> list[str]:
         if not places:
             return []
         if len(places) == 1 and places[0][0] == "B":
@@ -202,7 +202,7 @@ class _DecoderSource(_Source):
         targets = "".join(f"{target}, " for _, target in places)
         return [f"{indent}{targets}= {self.name('unpack', shape.unpack_from)}(b, p); p += {shape.size}"]
 
-    def _value(self, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
+    def _value(self, field: Field, indent: str, before: Sequence[FixedField] = ()) -> list[str]:
         """Decodes the places before a field, then the field, and stores it."""
         if field.array:
             code = self._array(field, indent, before)
@@ -212,7 +212,7 @@ class _DecoderSource(_Source):
             code = self._struct(field, indent, before)
         return [*code, f"{indent}m.{field.name} = v"]
 
-    def _count(self, width: str, indent: str, before: Sequence[Place] = ()) -> list[str]:
+    def _count(self, width: str, indent: str, before: Sequence[FixedField] = ()) -> list[str]:
         """Leaves a length in ``n``, -1 for null; in a flexible version it is one more, as on the wire."""
         return self._read([*before, ("B" if self.flexible else width, "n")], indent)
 
@@ -230,7 +230,9 @@ class _DecoderSource(_Source):
             f"{indent}else:",
         ]
 
-    def _primitive(self, kind: str, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
+    def _primitive(
+        self, kind: str, field: Field, indent: str, before: Sequence[FixedField] = ()
+    ) -> list[str]:
         if kind in SIZED:
             code = self._read([*before, (SIZED[kind], "v")], indent)
             return [*code, f"{indent}v = uuid_of(v)"] if kind == "uuid" else code
@@ -257,7 +259,7 @@ class _DecoderSource(_Source):
             f"raise BadLength(f'{self.kind.NAME}.{field.name}: {{n}} bytes of text, {LONGEST_TEXT_BYTES} at most')"
         )
 
-    def _struct(self, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
+    def _struct(self, field: Field, indent: str, before: Sequence[FixedField] = ()) -> list[str]:
         inner = self.name("decode", _decoder(field.kind, self.version, is_request=self.is_request))
         if not self.nullable(field):
             return [*self._read(before, indent), f"{indent}v, p = {inner}(b, p)"]
@@ -267,7 +269,7 @@ class _DecoderSource(_Source):
             f"{indent}else: v, p = {inner}(b, p)",
         ]
 
-    def _array(self, field: Field, indent: str, before: Sequence[Place]) -> list[str]:
+    def _array(self, field: Field, indent: str, before: Sequence[FixedField]) -> list[str]:
         element = field._replace(array=False, nullable=NEVER)
         none = 1 if self.flexible else 0
 
@@ -310,7 +312,7 @@ class _DecoderSource(_Source):
             f"{indent} v = a",
         ]
 
-    def _tags(self, before: Sequence[Place]) -> list[str]:
+    def _tags(self, before: Sequence[FixedField]) -> list[str]:
         code = [
             # Nearly always there are none, so that is found out without a call or a loop.
             *self._read([*before, ("B", "t")], " "),
@@ -353,12 +355,12 @@ class _EncoderSource(_Source):
     def _is_nullable_text(self, field: Field) -> bool:
         return field.kind == "string" and not field.array and self.nullable(field)
 
-    def _run(self, run: Sequence[Field], end: Sequence[Place]) -> list[str]:
+    def _run(self, run: Sequence[Field], end: Sequence[FixedField]) -> list[str]:
         texts = [f"m.{field.name} is None" for field in run if self._is_nullable_text(field)]
         if not texts:
             return self._one_by_one(run, end, " ")
         null = ZERO if self.flexible else ("h", "-1")
-        places: list[Place] = []
+        places: list[FixedField] = []
         for field in run:
             places += _fixed_places(field, self.version, "m") or [null]
         return [
@@ -368,8 +370,8 @@ class _EncoderSource(_Source):
             *self._one_by_one(run, end, "  "),
         ]
 
-    def _one_by_one(self, run: Sequence[Field], end: Sequence[Place], indent: str) -> list[str]:
-        code, places = list[str](), list[Place]()
+    def _one_by_one(self, run: Sequence[Field], end: Sequence[FixedField], indent: str) -> list[str]:
+        code, places = list[str](), list[FixedField]()
         for field in run:
             more = _fixed_places(field, self.version, "m")
             if more is not None:
@@ -379,7 +381,7 @@ class _EncoderSource(_Source):
                 places = []
         return [*code, *self._write([*places, *end], indent)]
 
-    def _write(self, places: Sequence[Place], indent: str) -> list[str]:
+    def _write(self, places: Sequence[FixedField], indent: str) -> list[str]:
         if not places:
             return []
         if all(place == ZERO for place in places):
@@ -469,7 +471,7 @@ class _EncoderSource(_Source):
         ]
 
 
-def _fixed_places(field: Field, version: int, owner: str) -> list[Place] | None:
+def _fixed_places(field: Field, version: int, owner: str) -> list[FixedField] | None:
     """Where a field of ``owner`` is written, if it has one size whatever is in it."""
     if field.array or version in field.nullable:
         return None
@@ -483,9 +485,9 @@ def _fixed_places(field: Field, version: int, owner: str) -> list[Place] | None:
     return [(FIXED[field.kind], value)] if field.kind in FIXED else None
 
 
-def _fixed_places_of(kind: type[Message], version: int, owner: str) -> list[Place] | None:
+def _fixed_places_of(kind: type[Message], version: int, owner: str) -> list[FixedField] | None:
     """The same of a whole struct."""
-    source, places = _Source(kind, version), list[Place]()
+    source, places = _Source(kind, version), list[FixedField]()
     if source.tagged:
         return None
     for field in source.plain:

@@ -14,7 +14,7 @@ import struct
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, TypeVar
 
-from leaselog.wire.codec import FIXED, Place, _compile, _DecoderSource, _EncoderSource
+from leaselog.wire.codec import FIXED, FixedField, _compile, _DecoderSource, _EncoderSource
 from leaselog.wire.errors import BadLength, BadValue, EncodeError, Truncated
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.schema import NEVER, Field, Message
@@ -128,7 +128,7 @@ class _SteppingDecoderSource(_DecoderSource):
         (head, *code), scope = super().lines()
         return [head, " if 0: yield 0", *code], scope
 
-    def _struct(self, field: Field, indent: str, before: Sequence[Place] = ()) -> list[str]:
+    def _struct(self, field: Field, indent: str, before: Sequence[FixedField] = ()) -> list[str]:
         if not _has_steps(field.kind, self.version):
             return super()._struct(field, indent, before)
         inner = self.name("decode", _decoder(field.kind, self.version))
@@ -140,7 +140,7 @@ class _SteppingDecoderSource(_DecoderSource):
             f"{indent}else: v, p = yield from {inner}(b, p)",
         ]
 
-    def _array(self, field: Field, indent: str, before: Sequence[Place]) -> list[str]:
+    def _array(self, field: Field, indent: str, before: Sequence[FixedField]) -> list[str]:
         code = [
             *self._count("i", indent, before),
             *self._length(indent),

@@ -32,7 +32,7 @@ from handlers.share_member import (
     still_waiting,
 )
 from leaselog.broker.cluster.cluster import FeatureUpdate
-from leaselog.broker.lending.partition_owner import Helping
+from leaselog.broker.lending.partition_owner import Acquisition
 from leaselog.broker.net.api import RequestContext, api_of
 from leaselog.broker.runtime.client import Client
 from leaselog.coordination.cluster_quotas import QuotaAlteration
@@ -778,7 +778,9 @@ def test_an_answer_that_waited_for_its_acknowledgements_is_gone_once_it_is_sent(
             try:
                 answer = await member.fetch(acks={0: [(0, 0, [ACCEPT])]})
                 assert (acknowledge_codes(answer), ranges(answer)) == ({0: 0}, [(1, 1, 1)])
-                assert not [one for one in gc.get_objects() if isinstance(one, Helping) and one.record_count]
+                assert not [
+                    one for one in gc.get_objects() if isinstance(one, Acquisition) and one.record_count
+                ]
             finally:
                 gc.enable()
 

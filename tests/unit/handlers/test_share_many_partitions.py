@@ -26,10 +26,10 @@ from handlers.share_member import (
     skip_ms,
     still_waiting,
 )
+from leaselog.broker.lending.fetch_line import FOUND_AT_ONCE, SEEN_AT_ONCE
 from leaselog.broker.lending.fetching import MOST_GIVING
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
 from leaselog.broker.lending.partitions import LEFT_AT_ONCE
-from leaselog.broker.lending.seats import FOUND_AT_ONCE, SEEN_AT_ONCE
 from leaselog.share import available, inflight, share_partition, timed_ranges
 
 MANY = 300

@@ -130,10 +130,10 @@ class GroupCoordinator:
         """The same a part at a time, each with the number of partitions that its share groups have state for."""
         return ((owner.listed(), owner.share_partition_count()) for owner in self._owners.made())
 
-    def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
+    def revoked_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
         """What the member of a share group has lost while it had no session; safe or not."""
         owner = self._owner(group_id)
-        return {} if owner is None else owner.taken_from(group_id, member_id)
+        return {} if owner is None else owner.revoked_from(group_id, member_id)
 
     # -- owners ---------------------------------------------------------------------------------------------
 

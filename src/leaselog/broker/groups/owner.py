@@ -130,8 +130,8 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
     def share_partition_count(self) -> int:
         return 0 if self._shard is None else self._shard.share_partition_count()
 
-    def taken_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
-        return {} if self._shard is None else self._shard.taken_from(group_id, member_id)
+    def revoked_from(self, group_id: GroupId, member_id: MemberId) -> Assignment:
+        return {} if self._shard is None else self._shard.revoked_from(group_id, member_id)
 
     # -- running --------------------------------------------------------------------------------------------
 

@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from leaselog.broker.lending.errors import as_fetch_error
+from leaselog.broker.lending.fetch_line import FetchLine, UnfinishedError
 from leaselog.broker.lending.local_group import Waking
-from leaselog.broker.lending.partition_owner import Helping, SharePartitionOwner
+from leaselog.broker.lending.partition_owner import Acquisition, SharePartitionOwner
 from leaselog.broker.lending.partitions import SharePartitions
-from leaselog.broker.lending.seats import SessionSeats, UnfinishedError
 from leaselog.broker.quotas.held_bytes import PETTY_BYTES
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import AcquireMode, TopicIdPartition
@@ -54,7 +54,7 @@ class ShareFetching:
         "errors",
         "given",
         "is_done",
-        "seats",
+        "line",
         "waking",
         "wants_records",
     )
@@ -62,16 +62,16 @@ class ShareFetching:
     def __init__(
         self,
         shares: SharePartitions,
-        seats: SessionSeats,
+        line: FetchLine,
         request: ShareFetchRequest,
         allowed_bytes: int,
         room_bytes: Callable[[], int],
         *,
         wants_records: bool,
     ) -> None:
-        self.seats = seats
+        self.line = line
         #: what each partition has given that has given anything
-        self.given: list[tuple[SharePartitionOwner, Helping]] = []
+        self.given: list[tuple[SharePartitionOwner, Acquisition]] = []
         #: of records, by all of them
         self.bytes_given = 0
         #: partitions that had none for other reasons than having none
@@ -79,8 +79,8 @@ class ShareFetching:
         self.waking: Waking | None = None
         self._shares = shares
         self._room_bytes = room_bytes
-        self._group = seats.group
-        self._session = seats.session
+        self._group = line.group
+        self._session = line.session
         self._request = request
         self._allowed_bytes = allowed_bytes
         self.wants_records = wants_records and bool(self._session.partitions)
@@ -96,7 +96,7 @@ class ShareFetching:
     def try_first(self) -> bool:
         """The first look, right after the start."""
         if self.wants_records:
-            self.seats.begin()
+            self.line.begin()
             self._try_at(self._started_ms)
         return self.is_done
 
@@ -110,30 +110,30 @@ class ShareFetching:
             return self._end(is_late=True)
         is_late = now_ms >= self._deadline_ms or self._shares.support.runtime.is_stopping
         try:
-            self.seats.catch_up()
-            first = self.seats.first()
+            self.line.catch_up()
+            first = self.line.first()
             if first is not None:
                 if is_late or self._is_enough():
                     self._take(first)
             elif not is_late and now_ms >= self._patience_end_ms:
-                is_late = self.seats.owes_something()
+                is_late = self.line.owes_something()
             self._is_behind = False
         except UnfinishedError:
             self._is_behind = (
                 not self.given and not self.errors
             )  # or else the others come first the next time
         finally:
-            self.seats.end_look()
+            self.line.end_look()
         # an error that taking met is an answer, as records are
-        is_refused = len(self.seats.refused) == len(self._session.partitions)
+        is_refused = len(self.line.refused) == len(self._session.partitions)
         if not self._is_behind and (is_late or self.given or self.errors or is_refused):
             self._end(is_late=is_late)
         return None
 
     def _end(self, *, is_late: bool) -> None:
         self.is_done = True
-        if self.seats.refused:
-            self.errors.update(self.seats.refused)
+        if self.line.refused:
+            self.errors.update(self.line.refused)
         self._session.fetched(has_records=bool(self.given))
         elapsed_s = (self._shares.support.runtime.monotonic_ms() - self._started_ms) / 1000
         self._shares.support.metrics.fetched(
@@ -151,7 +151,7 @@ class ShareFetching:
         """
         if await self._look():
             return  # it happened between the first look, in the request's turn, and this one
-        owes_something = self.seats.owes_something()  # if not, it will not before this is answered
+        owes_something = self.line.owes_something()  # if not, it will not before this is answered
         while True:
             now_ms = self._shares.support.runtime.monotonic_ms()
             left_ms = self._deadline_ms - now_ms
@@ -166,7 +166,7 @@ class ShareFetching:
 
     async def _look(self) -> bool:
         """A look that was not finished, or at what has happened since, to its end."""
-        while self._is_behind or self.seats.has_news or self._shares.support.runtime.is_stopping:
+        while self._is_behind or self.line.has_news or self._shares.support.runtime.is_stopping:
             if self.try_now():
                 return True
             await self._shares.support.runtime.turns.step_back()
@@ -190,14 +190,14 @@ class ShareFetching:
             return True
         max_bytes = self._max_bytes()
         min_bytes = min(self._request.min_bytes, max_bytes)
-        if min_bytes <= 1 or self.seats.line_length > MOST_GIVING:
+        if min_bytes <= 1 or self.line.length > MOST_GIVING:
             return True
         # a partition with more than its even part counts for that much only
-        part, found_bytes = max(1, max_bytes // max(1, self.seats.line_length)), 0
-        while found_bytes < min_bytes and (owner := self.seats.first()) is not None:
+        part, found_bytes = max(1, max_bytes // max(1, self.line.length)), 0
+        while found_bytes < min_bytes and (owner := self.line.first()) is not None:
             found_bytes += owner.readable_bytes(part)
-            self.seats.step_aside()
-        self.seats.end_look()
+            self.line.step_aside()
+        self.line.end_look()
         return found_bytes >= min_bytes
 
     def _max_bytes(self) -> int:
@@ -206,9 +206,9 @@ class ShareFetching:
 
     def _take(self, owner: SharePartitionOwner) -> None:
         """Acquires from it, as it is the first, then from the others, for a session that is alive."""
-        request, seats = self._request, self.seats
+        request, line = self._request, self.line
         left_records, left_bytes = request.max_records, self._max_bytes()
-        for asked in range(min(seats.line_length, MOST_GIVING), 0, -1):
+        for asked in range(min(line.length, MOST_GIVING), 0, -1):
             is_first = not self.given
             outcome = owner.acquire(
                 self._session.key.member,
@@ -219,19 +219,19 @@ class ShareFetching:
                 max_bytes=max(int(is_first), left_bytes // asked),
                 min_one_batch=is_first,
             )
-            seats.step_aside()
+            line.step_aside()
             if isinstance(outcome, Refused):
                 self.errors[owner.at] = as_fetch_error(outcome.code)
             elif outcome.record_count:
                 self.given.append((owner, outcome))
-                seats.has_lent(owner)
+                line.has_acquired(owner)
                 size_bytes = len(outcome.records)
                 left_records -= outcome.record_count
                 left_bytes -= size_bytes
                 self.bytes_given += size_bytes
             if left_records <= 0 or (left_bytes <= 0 and self.given):
                 return
-            following = seats.first()
+            following = line.first()
             if following is None or not self._is_session_alive():
                 return
             owner = following

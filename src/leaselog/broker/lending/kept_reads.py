@@ -14,7 +14,7 @@ MAX_KEPT_BYTES = 8 * 1024 * 1024
 
 
 class Keeper(Protocol):
-    def let_go(self) -> None:
+    def forget_kept(self) -> None:
         """Keeps nothing any more."""
 
 
@@ -32,7 +32,7 @@ class KeptReads:
         while self.size_bytes > MAX_KEPT_BYTES and len(self._sizes) > 1:
             oldest = next(iter(self._sizes))
             self.keeps_nothing(oldest)
-            oldest.let_go()
+            oldest.forget_kept()
 
     def keeps_nothing(self, keeper: Keeper) -> None:
         self.size_bytes -= self._sizes.pop(keeper, 0)

@@ -21,7 +21,7 @@ from leaselog.share import Limits, TopicIdPartition
 __all__ = ["LocalGroup", "Waiter", "Waking"]
 
 
-class Seats(Protocol):
+class Line(Protocol):
     """A session that fetches from owners of the group."""
 
     #: its request that waits now
@@ -32,25 +32,25 @@ class Seats(Protocol):
     def owner_ended(self, owner: Any) -> None: ...
 
 
-class Lender(Hashable, Protocol):
+class GroupOwner(Hashable, Protocol):
     """An owner, as its group knows it."""
 
     at: TopicIdPartition
     #: the sessions that fetch from it, and when something last happened there, as the group counts: it keeps both
-    seated: tuple[Any, ...]
+    lines: tuple[Any, ...]
     news_at: int
 
     def can_give(self) -> bool: ...
 
 
-OwnerT = TypeVar("OwnerT", bound=Lender)
-SeatsT = TypeVar("SeatsT", bound=Seats)
+OwnerT = TypeVar("OwnerT", bound=GroupOwner)
+LineT = TypeVar("LineT", bound=Line)
 
 
 class Waking(NamedTuple):
     """Why one request alone was woken."""
 
-    owner: Lender
+    owner: GroupOwner
     #: it is for those who had begun to wait by then, and goes no further
     last_number: int
 
@@ -62,10 +62,10 @@ class Waiter(Hashable, Protocol):
     waking: Waking | None
 
     @property
-    def seats(self) -> Seats: ...
+    def line(self) -> Line: ...
 
 
-class LocalGroup(Generic[OwnerT, SeatsT]):
+class LocalGroup(Generic[OwnerT, LineT]):
     __slots__ = (
         "_all_changed_at",
         "_last_number",
@@ -73,15 +73,15 @@ class LocalGroup(Generic[OwnerT, SeatsT]):
         "_news",
         "_room",
         "_waiting",
+        "lines",
         "news_count",
         "owners",
-        "seats",
     )
 
     def __init__(self, room: WaitingRoom) -> None:
         self.owners: dict[TopicIdPartition, OwnerT] = {}
         #: by member, of sessions that are there
-        self.seats: dict[MemberId, SeatsT] = {}
+        self.lines: dict[MemberId, LineT] = {}
         #: how often something has happened
         self.news_count = 0
         self._room = room
@@ -111,8 +111,8 @@ class LocalGroup(Generic[OwnerT, SeatsT]):
     def changed(self, owner: OwnerT) -> None:
         """The owner is not what it was: everybody who waits for it looks."""
         self._note(owner)
-        for seats in owner.seated:
-            self._wake(seats.waiter)
+        for line in owner.lines:
+            self._wake(line.waiter)
 
     def all_changed(self) -> None:
         """Something that concerns all owners, as a config: everybody looks."""
@@ -123,10 +123,10 @@ class LocalGroup(Generic[OwnerT, SeatsT]):
 
     def has_ended(self, owner: OwnerT) -> None:
         """Whoever fetches from it looks for another one; who waits, looks now."""
-        for seats in owner.seated:
-            seats.owner_ended(owner)
-            self._wake(seats.waiter)
-        owner.seated = ()
+        for line in owner.lines:
+            line.owner_ended(owner)
+            self._wake(line.waiter)
+        owner.lines = ()
         self._news.pop(owner, None)
         if self.owners.get(owner.at) is owner:
             del self.owners[owner.at]
@@ -162,17 +162,17 @@ class LocalGroup(Generic[OwnerT, SeatsT]):
 
     async def wait(self, waiter: Waiter, timeout_s: float) -> None:
         """Until it is woken, or the time is up. One that was woken and is cancelled has to pass on, too."""
-        seats = waiter.seats
-        self._wake(seats.waiter)  # the session has gone on without it
+        line = waiter.line
+        self._wake(line.waiter)  # the session has gone on without it
         self._last_number += 1
         self._waiting[waiter] = self._last_number
-        waiter.waking, seats.waiter = None, waiter
+        waiter.waking, line.waiter = None, waiter
         try:
             await self._room.wait((waiter,), timeout_s)
         finally:
             self._waiting.pop(waiter, None)
-            if seats.waiter is waiter:
-                seats.waiter = None
+            if line.waiter is waiter:
+                line.waiter = None
 
     def pass_on(self, waking: Waking) -> None:
         """There is something left for the next of those who were waiting when it happened."""
@@ -181,21 +181,21 @@ class LocalGroup(Generic[OwnerT, SeatsT]):
             found.waking = waking
             self._wake(found)
 
-    def _longest_waiting(self, owner: Lender, last_number: int) -> Waiter | None:
+    def _longest_waiting(self, owner: GroupOwner, last_number: int) -> Waiter | None:
         """Looked for among the sessions of the owner or among those who wait, whichever are fewer."""
         waiting = self._waiting
-        if len(owner.seated) > len(waiting):
+        if len(owner.lines) > len(waiting):
             for waiter, number in waiting.items():
                 if number > last_number:
                     return None
-                if waiter.seats.has(owner):
+                if waiter.line.has(owner):
                     return waiter
             return None
         found, earliest = None, last_number + 1
-        for seats in owner.seated:
-            number = 0 if seats.waiter is None else waiting.get(seats.waiter, 0)
+        for line in owner.lines:
+            number = 0 if line.waiter is None else waiting.get(line.waiter, 0)
             if 0 < number < earliest:
-                found, earliest = seats.waiter, number
+                found, earliest = line.waiter, number
         return found
 
     def _wake(self, waiter: Waiter | None) -> None:

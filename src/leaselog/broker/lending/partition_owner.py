@@ -19,7 +19,7 @@ from leaselog.broker.config import GroupConfig
 from leaselog.broker.lending.errors import ENDS_OWNER, as_members_are_told, outcome_of
 from leaselog.broker.lending.feature import has_dead_letters
 from leaselog.broker.lending.limits import limits_of
-from leaselog.broker.lending.local_group import LocalGroup, Seats
+from leaselog.broker.lending.local_group import Line, LocalGroup
 from leaselog.broker.lending.reading import ShareReader
 from leaselog.broker.lending.start import reset_offset
 from leaselog.broker.lending.support import LendingSupport
@@ -59,7 +59,7 @@ from leaselog.share import (
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 
-__all__ = ["Helping", "Report", "SharePartitionOwner"]
+__all__ = ["Acquisition", "Report", "SharePartitionOwner"]
 
 A = TypeVar("A")
 
@@ -80,7 +80,7 @@ NO_RENEWAL = Refused(
 log = StructuredLog("share")
 
 
-class Helping(NamedTuple):
+class Acquisition(NamedTuple):
     """What one fetch got of one partition: whole batches, and which of their records are the member's."""
 
     records: Buffer = b""
@@ -88,7 +88,7 @@ class Helping(NamedTuple):
     record_count: int = 0
 
 
-NOTHING = Helping()
+NOTHING_ACQUIRED = Acquisition()
 
 
 class SharePartitionOwner:
@@ -111,10 +111,10 @@ class SharePartitionOwner:
         "failure",
         "is_over",
         "key",
+        "lines",
         "machine",
         "news_at",
         "partition",
-        "seated",
     )
 
     def __init__(
@@ -131,7 +131,7 @@ class SharePartitionOwner:
         self.at = at
         self.partition = partition
         #: the sessions that fetch from it, and when something last happened here, as the group counts: it keeps both
-        self.seated: tuple[Seats, ...] = ()
+        self.lines: tuple[Line, ...] = ()
         self.news_at = 0
         #: None until the state has been read
         self.machine: SharePartition | None = None
@@ -215,7 +215,7 @@ class SharePartitionOwner:
             return
         self.is_over, self.failure = True, failure
         self._support.waiting_room.unfollow(self.partition, self)
-        self._reader.let_go()
+        self._reader.forget_kept()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -278,12 +278,12 @@ class SharePartitionOwner:
         mode: AcquireMode,
         max_bytes: int,
         min_one_batch: bool,
-    ) -> Helping | Refused:
+    ) -> Acquisition | Refused:
         """Leases records to the member; nothing if there is nothing to have. Refuses what reading the log refuses."""
         machine = self.machine
         # It may be paused by now: a lease of another partition can have tripped the breaker.
         if machine is None or self.is_over or self._is_paused():
-            return NOTHING
+            return NOTHING_ACQUIRED
         offset = machine.next_fetch_offset
         read = self._reader.read(
             offset, records=max_records, max_bytes=max_bytes, min_one_batch=min_one_batch
@@ -291,7 +291,7 @@ class SharePartitionOwner:
         if isinstance(read, Refused):
             return self._unreadable(read)
         if not read.spans:
-            return NOTHING
+            return NOTHING_ACQUIRED
         answer = self._handle(
             Acquire(member, offset, tuple(read.spans), max_records, max(1, batch_size), mode)
         )
@@ -299,17 +299,17 @@ class SharePartitionOwner:
             return answer
         assert isinstance(answer, Acquired)
         if not answer.ranges:
-            return NOTHING
+            return NOTHING_ACQUIRED
         records = read.covering(answer.ranges[0].span.start, answer.ranges[-1].span.end)
-        return Helping(records, answer.ranges, answer.record_count)
+        return Acquisition(records, answer.ranges, answer.record_count)
 
-    def _unreadable(self, refused: Refused) -> Helping | Refused:
+    def _unreadable(self, refused: Refused) -> Acquisition | Refused:
         """A log that begins later now is no error of the fetch's: the window moves along, and it looks again."""
         if refused.code is not ErrorCode.OFFSET_OUT_OF_RANGE:
             return refused
         if self.machine is not None:
             self._catch_up(self.machine)
-        return NOTHING
+        return NOTHING_ACQUIRED
 
     def acknowledge(
         self, member: MemberId, batches: tuple[AcknowledgementBatch, ...], report: Report

@@ -13,9 +13,9 @@ from functools import partial
 from leaselog.broker.cluster.cluster import Topic
 from leaselog.broker.cluster.hosted import find_partition
 from leaselog.broker.lending.errors import as_fetch_error
+from leaselog.broker.lending.fetch_line import FetchLine, Group
 from leaselog.broker.lending.local_group import LocalGroup
 from leaselog.broker.lending.partition_owner import SharePartitionOwner
-from leaselog.broker.lending.seats import Group, SessionSeats
 from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.client import Client
@@ -45,16 +45,16 @@ class SharePartitions:
             group = self._groups[group_id] = LocalGroup(self.support.waiting_room)
         return group
 
-    def seats(self, session: ShareSession) -> SessionSeats:
+    def line(self, session: ShareSession) -> FetchLine:
         """Of a session that is there, or was when the request came that asks."""
         group = self.group(session.key.group_id)
-        seats = group.seats.get(session.key.member)
-        if seats is not None and seats.session is session:
-            return seats
-        if seats is not None:  # it has begun anew, and what its member held stays leased to it
-            seats.end()
-        seats = group.seats[session.key.member] = SessionSeats(self._reach, group, session)
-        return seats
+        line = group.lines.get(session.key.member)
+        if line is not None and line.session is session:
+            return line
+        if line is not None:  # it has begun anew, and what its member held stays leased to it
+            line.end()
+        line = group.lines[session.key.member] = FetchLine(self._reach, group, session)
+        return line
 
     # -- owners ---------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class SharePartitions:
 
     def _forget_if_gone(self, group_id: GroupId) -> None:
         group = self._groups.get(group_id)
-        if group is not None and not group.owners and not group.seats:
+        if group is not None and not group.owners and not group.lines:
             del self._groups[group_id]
 
     def is_owed(self, key: SessionKey, at: TopicIdPartition) -> bool:
@@ -164,11 +164,11 @@ class SharePartitions:
         """The session is over: what its member holds in its partitions is given back."""
         group_id, member = session.key
         group = self._groups.get(group_id)
-        seats = None if group is None else group.seats.get(member)
-        if group is None or seats is None or seats.session is not session:
+        line = None if group is None else group.lines.get(member)
+        if group is None or line is None or line.session is not session:
             return
-        del group.seats[member]
-        for owner in seats.end():
+        del group.lines[member]
+        for owner in line.end():
             owner.release(member)
         self._forget_if_gone(group_id)
 

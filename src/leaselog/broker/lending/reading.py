@@ -103,7 +103,7 @@ class ShareReader:
         """How much memory it keeps, with what is known of what it has read."""
         return 0 if self._kept is None else _size_bytes(self._kept)
 
-    def let_go(self) -> None:
+    def forget_kept(self) -> None:
         """Keeps nothing any more."""
         if self._kept is not None:
             self._kept = None
@@ -135,7 +135,7 @@ class ShareReader:
             part = self._kept.part(offset, records, max_bytes)
             if part is not None:
                 return part
-        self.let_go()
+        self.forget_kept()
         return self._read_log(offset, records, max_bytes, min_one_batch)
 
     def _read_log(

@@ -13,7 +13,7 @@ from leaselog.broker.groups.coordinator import GroupCoordinator
 from leaselog.broker.lending.inspection import stored_machine
 from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.share_groups.group_turns import GroupTurns
-from leaselog.broker.share_groups.places import Place, in_pieces
+from leaselog.broker.share_groups.places import in_pieces
 from leaselog.broker.share_groups.states import GroupStates
 from leaselog.coordination.group_commands import DeleteGroup
 from leaselog.coordination.share_group_commands import (
@@ -27,6 +27,7 @@ from leaselog.coordination.share_group_commands import (
     ShareStatesToDelete,
     StatesOfTopic,
 )
+from leaselog.coordination.share_group_facts import PartitionKey
 from leaselog.coordination.share_state_commands import NO_EPOCH, ShareSummary, SummarizeState, Written
 from leaselog.coordination.share_state_facts import NO_COUNT, SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused, TopicPartition
@@ -122,7 +123,7 @@ class ShareGroups:
             return plan
         places = {place: self._place(place) for place in offsets if place not in plan.unknown}
         wanted = {at: offsets[place] for place, at in places.items() if at is not None}
-        outcomes: Mapping[Place, Written | Refused] = {}
+        outcomes: Mapping[PartitionKey, Written | Refused] = {}
         if wanted:
             outcomes, settled = await self._states.initialize(group_id, wanted, plan.state_epoch)
             await settled
@@ -134,7 +135,7 @@ class ShareGroups:
             answers[place] = unknown if outcome is None else outcome if isinstance(outcome, Refused) else None
         return answers
 
-    def _place(self, place: TopicPartition) -> Place | None:
+    def _place(self, place: TopicPartition) -> PartitionKey | None:
         topic = self._support.cluster.topic(place.topic)
         return None if topic is None else (topic.topic_id, place.partition)
 

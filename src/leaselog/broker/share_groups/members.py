@@ -9,7 +9,7 @@ from __future__ import annotations
 from leaselog.broker.groups.coordinator import GroupCoordinator
 from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.share_groups.group_turns import GroupTurns
-from leaselog.broker.share_groups.places import Place, by_topic
+from leaselog.broker.share_groups.places import by_topic
 from leaselog.broker.share_groups.states import GroupStates
 from leaselog.coordination.share_group_commands import (
     JOIN_EPOCH,
@@ -18,6 +18,7 @@ from leaselog.coordination.share_group_commands import (
     ShareBeat,
     ShareHeartbeat,
 )
+from leaselog.coordination.share_group_facts import PartitionKey
 from leaselog.coordination.share_state_batches import NO_OFFSET
 from leaselog.model import ErrorCode, Refused
 from leaselog.share import SessionKey, ShareSession, TopicIdPartition
@@ -52,24 +53,24 @@ class ShareMembers:
     def session_begun(self, session: ShareSession) -> None:
         """Its first fetch may ask for what the member has lost with a heartbeat whose answer is on its way. Of that it
         is lent nothing; of all else whatever it asks for, as by Apache Kafka."""
-        session.withheld = self._groups.taken_from(*session.key)
+        session.revoked = self._groups.revoked_from(*session.key)
 
     async def _beat_in_session(self, ask: ShareHeartbeat, session: ShareSession) -> ShareBeat | Refused:
         """Of a member that may hold records. Clients drop what they acknowledge of a partition that they have lost, so
-        it is taken from them in two steps: the session is lent no more of it, and when nothing of it is held any more,
+        it is revoked in two steps: the session gets no more of it, and when nothing of it is held any more,
         which mostly is at once, the member loses it.
         """
-        let_go = self._not_held(session, session.leaving)
-        beat = await self._beat_with_states(ask._replace(may_hold=True, lets_go=let_go))
+        not_held = self._not_held(session, session.revoking)
+        beat = await self._beat_with_states(ask._replace(may_hold=True, not_held=not_held))
         if isinstance(beat, Refused) or beat.epoch == LEAVE_EPOCH:
             return beat
-        session.assign(beat.target, beat.leaving)
-        let_go = self._not_held(session, beat.leaving)
-        if not let_go:
+        session.assign(beat.target, beat.revoking)
+        not_held = self._not_held(session, beat.revoking)
+        if not not_held:
             return beat
-        last = await self._heartbeat(_continued(ask, beat)._replace(may_hold=True, lets_go=let_go))
+        last = await self._heartbeat(_continued(ask, beat)._replace(may_hold=True, not_held=not_held))
         if not isinstance(last, Refused):
-            session.assign(last.target, last.leaving)
+            session.assign(last.target, last.revoking)
         return last
 
     def _not_held(self, session: ShareSession, places: Places) -> Places:
@@ -110,7 +111,7 @@ def _continued(ask: ShareHeartbeat, beat: ShareBeat) -> ShareHeartbeat:
     )
 
 
-def _starts(places: Places, added: Places) -> dict[Place, int]:
+def _starts(places: Places, added: Places) -> dict[PartitionKey, int]:
     """Where each begins. What was added to a topic begins with its first record; of the rest the group's policy
     decides when it is first read."""
     return {

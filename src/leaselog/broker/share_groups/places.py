@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
+from leaselog.coordination.share_group_facts import PartitionKey
 from leaselog.model import TopicId
 
-__all__ = ["Place", "by_topic", "in_pieces"]
+__all__ = ["by_topic", "in_pieces"]
 
 #: keys that the persister is asked about at a time
 KEYS_AT_A_TIME = 1_000
 
-Place: TypeAlias = tuple[TopicId, int]
 T = TypeVar("T")
 
 
-def by_topic(places: Iterable[Place]) -> dict[TopicId, frozenset[int]]:
+def by_topic(places: Iterable[PartitionKey]) -> dict[TopicId, frozenset[int]]:
     found: dict[TopicId, set[int]] = {}
     for topic, partition in places:
         found.setdefault(topic, set()).add(partition)

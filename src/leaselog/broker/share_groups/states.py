@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping
 from leaselog.broker.groups.coordinator import GroupCoordinator
 from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.runtime.structured_log import StructuredLog
-from leaselog.broker.share_groups.places import Place, by_topic, in_pieces
+from leaselog.broker.share_groups.places import by_topic, in_pieces
 from leaselog.coordination.group_commands import Answer, Done
 from leaselog.coordination.share_group_commands import ForgetShareStates, SettleShareStates, StatesOfTopic
+from leaselog.coordination.share_group_facts import PartitionKey
 from leaselog.coordination.share_state_commands import DeleteState, InitializeState, Written
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import GroupId, Refused, TopicId
@@ -39,7 +40,7 @@ class GroupStates:
         if tasks:
             await asyncio.wait(tasks, timeout=patience_s)
 
-    def begin(self, group_id: GroupId, starts: Mapping[Place, int], state_epoch: int) -> None:
+    def begin(self, group_id: GroupId, starts: Mapping[PartitionKey, int], state_epoch: int) -> None:
         """Not given up when the member that set it off goes away: others need it too."""
         task = asyncio.get_running_loop().create_task(self._initialize_all(group_id, starts, state_epoch))
         self._beginning.setdefault(group_id, set()).add(task)
@@ -51,7 +52,9 @@ class GroupStates:
         if not tasks:
             del self._beginning[group_id]
 
-    async def _initialize_all(self, group_id: GroupId, starts: Mapping[Place, int], state_epoch: int) -> None:
+    async def _initialize_all(
+        self, group_id: GroupId, starts: Mapping[PartitionKey, int], state_epoch: int
+    ) -> None:
         # Nobody waits for the group to have written the outcome down: the heartbeats that build on it do.
         outcomes, _ = await self.initialize(group_id, starts, state_epoch)
         refused = {place: outcome for place, outcome in outcomes.items() if isinstance(outcome, Refused)}
@@ -67,10 +70,10 @@ class GroupStates:
             )
 
     async def initialize(
-        self, group_id: GroupId, offsets: Mapping[Place, int], state_epoch: int
-    ) -> tuple[dict[Place, Written | Refused], asyncio.Future[Answer]]:
+        self, group_id: GroupId, offsets: Mapping[PartitionKey, int], state_epoch: int
+    ) -> tuple[dict[PartitionKey, Written | Refused], asyncio.Future[Answer]]:
         """Has the state begin at these offsets, and tells the group: what came of it, and the group's answer."""
-        outcomes: dict[Place, Written | Refused] = {}
+        outcomes: dict[PartitionKey, Written | Refused] = {}
         for some in in_pieces(offsets):
             self._shares.forget(group_id, some)
             answers = await asyncio.gather(

@@ -21,7 +21,7 @@ from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
-from leaselog.broker.share_state.control_records import Place, decode_control_fact, encode_control_fact
+from leaselog.broker.share_state.control_records import ControlTrail, decode_control_fact, encode_control_fact
 from leaselog.broker.share_state.ledger import Entry, LoadStep
 from leaselog.broker.share_state.owner import ShareStateCounts, ShareStateOwner
 from leaselog.broker.share_state.persister import AskingPersister
@@ -36,7 +36,7 @@ __all__ = ["ColocatedPersister", "ControlRecordLedger"]
 
 log = StructuredLog("share state")
 
-SOMEWHERE = Place(0, 0, 0)
+SOME_TRAIL = ControlTrail(0, 0, 0)
 
 
 class ControlRecordLedger:
@@ -45,25 +45,25 @@ class ControlRecordLedger:
 
     def __init__(self, partition: Partition) -> None:
         self._partition = partition
-        self._places: dict[SharePartitionKey, Place] = {}
+        self._trails: dict[SharePartitionKey, ControlTrail] = {}
 
     def load_steps(self) -> Iterator[LoadStep]:
-        self._places.clear()
+        self._trails.clear()
         for step in read_back(self._partition.log, lambda header: header.is_control):
             yield [(record.offset, fact) for record in step if (fact := self._fact(record)) is not None]
 
     def entries(self, facts: Iterable[ShareFact], now_ms: int) -> list[Entry]:
-        """Places have one size wherever they are: what can be encoded at one, can be at all."""
+        """Trails have one size wherever they lead: what can be encoded at one, can be at all."""
         facts = tuple(facts)
         limit_bytes = self._partition.log.config.max_message_bytes
-        records = records_of(facts, lambda fact: encode_control_fact(fact, SOMEWHERE, now_ms), limit_bytes)
+        records = records_of(facts, lambda fact: encode_control_fact(fact, SOME_TRAIL, now_ms), limit_bytes)
         return list(zip(facts, records, strict=True))
 
     def batches(self, entries: Sequence[Entry], now_ms: int) -> Iterator[bytearray]:
         offset = self._partition.log.end_offset
         records = []
         for fact, _ in entries:
-            records.append(encode_control_fact(fact, self._places.get(fact.key), now_ms))
+            records.append(encode_control_fact(fact, self._trails.get(fact.key), now_ms))
             self._put(fact, offset)
             offset += 1
         for batch in batches_of(records, self._partition.log.config.max_message_bytes):
@@ -71,14 +71,14 @@ class ControlRecordLedger:
 
     def earliest_checkpoint(self) -> int | None:
         """The KIP's Earliest Share Offset: control records before it may be cleaned, those behind it must not."""
-        return min((place.checkpoint_at for place in self._places.values()), default=None)
+        return min((trail.checkpoint_at for trail in self._trails.values()), default=None)
 
     def _put(self, fact: ShareFact, offset: int) -> None:
         if isinstance(fact, ShareDropped):
-            self._places.pop(fact.key, None)
+            self._trails.pop(fact.key, None)
             return
-        before = self._places.get(fact.key, Place(offset, offset, fact.start_offset))
-        self._places[fact.key] = before.after(fact, offset)
+        before = self._trails.get(fact.key, ControlTrail(offset, offset, fact.start_offset))
+        self._trails[fact.key] = before.after(fact, offset)
 
     def _fact(self, record: Record) -> ShareFact | None:
         try:

@@ -29,7 +29,7 @@ from leaselog.wire.errors import BadValue, Truncated
 from leaselog.wire.records import Record, RecordHeader
 from leaselog.wire.schema import NEVER, Field, Message, Versions
 
-__all__ = ["SHARE_CHECKPOINT", "SHARE_DELTA", "Place", "decode_control_fact", "encode_control_fact"]
+__all__ = ["SHARE_CHECKPOINT", "SHARE_DELTA", "ControlTrail", "decode_control_fact", "encode_control_fact"]
 
 #: KIP-932's numbers. Kafka's own metadata log has since used them for something else, in a topic of its own.
 SHARE_CHECKPOINT, SHARE_DELTA = 5, 6
@@ -117,7 +117,7 @@ class ShareDeltaValue(Message):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ControlTrail:
     """Where a group's control records are, and how far what they tell reaches."""
 
     checkpoint_at: int
@@ -126,22 +126,22 @@ class Place:
     #: the in-flight window ends here
     end: int
 
-    def after(self, fact: ShareSnapshot | ShareUpdate, offset: int) -> Place:
+    def after(self, fact: ShareSnapshot | ShareUpdate, offset: int) -> ControlTrail:
         """With the fact's record written at ``offset``."""
         reach = fact.batches[-1].end if fact.batches else NO_OFFSET
         if isinstance(fact, ShareSnapshot):
-            return Place(offset, offset, max(fact.start_offset, reach))
+            return ControlTrail(offset, offset, max(fact.start_offset, reach))
         return replace(self, last_at=offset, end=max(self.end, fact.start_offset, reach))
 
 
-def encode_control_fact(fact: ShareFact, place: Place | None, now_ms: int) -> Record:
-    """``place`` is where the group stands before this record; None before its first."""
+def encode_control_fact(fact: ShareFact, trail: ControlTrail | None, now_ms: int) -> Record:
+    """``trail`` is where the group stands before this record; None before its first."""
     match fact:
         case ShareSnapshot():
             return Record(_key(SHARE_CHECKPOINT), _checkpoint(fact), _headers(fact), now_ms)
         case ShareUpdate():
-            assert place is not None, f"an update of {fact.key} without a snapshot before it"
-            return Record(_key(SHARE_DELTA), _delta(fact, place), _headers(fact), now_ms)
+            assert trail is not None, f"an update of {fact.key} without a snapshot before it"
+            return Record(_key(SHARE_DELTA), _delta(fact, trail), _headers(fact), now_ms)
         case ShareDropped(key):
             gone = ShareSnapshot(key, 0, 0, 0, NO_OFFSET, NO_COUNT, now_ms, now_ms)
             return Record(_key(SHARE_CHECKPOINT), _checkpoint(gone), ((_DROPPED, None),), now_ms)
@@ -205,12 +205,12 @@ def _checkpoint(fact: ShareSnapshot) -> bytes:
     return _SHORT.pack(_VERSION) + encode(value, _VERSION)
 
 
-def _delta(fact: ShareUpdate, place: Place) -> bytes:
+def _delta(fact: ShareUpdate, trail: ControlTrail) -> bytes:
     value = ShareDeltaValue(
         group_id=fact.key.group_id,
         checkpoint_epoch=_checkpoint_epoch(fact.snapshot_epoch),
-        back_offset=place.last_at,
-        states=[_state(batch) for batch in _without_holes(fact.batches, place.end)],
+        back_offset=trail.last_at,
+        states=[_state(batch) for batch in _without_holes(fact.batches, trail.end)],
     )
     return _SHORT.pack(_VERSION) + encode(value, _VERSION)
 

@@ -20,10 +20,10 @@ from functools import partial
 
 from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.cluster.hosted import WRONG_LEADER
+from leaselog.broker.lending.fetch_line import FetchLine
 from leaselog.broker.lending.fetching import MODES, ShareFetching
-from leaselog.broker.lending.partition_owner import Helping, SharePartitionOwner
+from leaselog.broker.lending.partition_owner import Acquisition, SharePartitionOwner
 from leaselog.broker.lending.requests import Acknowledgements, batches_of, by_topic, who
-from leaselog.broker.lending.seats import SessionSeats
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.share import (
@@ -82,11 +82,11 @@ def share_fetch(
         if session.code is ErrorCode.SHARE_SESSION_LIMIT_REACHED:
             return _refuse_later(session, request.max_wait_ms, context)
         return _refusal(session, context)
-    seats = broker.shares.seats(session)
+    line = broker.shares.line(session)
     if request.share_session_epoch == INITIAL_EPOCH:
         broker.share_members.session_begun(session)
     elif added or forgotten:
-        seats.update(added, forgotten)
+        line.update(added, forgotten)
     if len(session.partitions) > MAX_PARTITIONS:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)
@@ -96,7 +96,7 @@ def share_fetch(
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)
-    fetching = _fetching(request, seats, context)
+    fetching = _fetching(request, line, context)
     if fetching.try_first() and acknowledgements.is_done:
         return _response(request, session, fetching, acknowledgements, context)
     return _respond_later(request, session, fetching, acknowledgements, context)
@@ -139,14 +139,14 @@ def _refuse_shape(request: ShareFetchRequest) -> Refused | None:
     return None
 
 
-def _fetching(request: ShareFetchRequest, seats: SessionSeats, context: RequestContext) -> ShareFetching:
+def _fetching(request: ShareFetchRequest, line: FetchLine, context: RequestContext) -> ShareFetching:
     max_bytes = _allowed_bytes(request, context)
     wants_none = request.max_records <= 0 or max_bytes <= 0 or request.share_session_epoch == FINAL_EPOCH
     # In the session's order: whoever gave records has gone to its end, so each has its turn. Apache Kafka also rotates
     # them by the epoch, which undoes that: of three partitions one then gets two thirds of the turns.
     return ShareFetching(
         context.broker.shares,
-        seats,
+        line,
         request,
         max_bytes,
         context.room_for_answers_bytes,
@@ -240,8 +240,8 @@ def _fetched(
     for at, error in fetching.errors.items():
         told[at] = _failed(at, error, context)
         session.answered(at, has_records=False, has_error=True)
-    for owner, helping in fetching.given:
-        told[owner.at] = _given(owner, helping, context, sends_records=sends_records)
+    for owner, acquisition in fetching.given:
+        told[owner.at] = _given(owner, acquisition, context, sends_records=sends_records)
         session.answered(owner.at, has_records=True, has_error=False)
     return told
 
@@ -259,19 +259,19 @@ def _failed(at: TopicIdPartition, error: ErrorCode, context: RequestContext) -> 
 
 
 def _given(
-    owner: SharePartitionOwner, helping: Helping, context: RequestContext, *, sends_records: bool
+    owner: SharePartitionOwner, acquisition: Acquisition, context: RequestContext, *, sends_records: bool
 ) -> PartitionData:
     broker = context.broker
-    sent_bytes = len(helping.records) if sends_records else 0
+    sent_bytes = len(acquisition.records) if sends_records else 0
     broker.metrics.fetched(broker.cluster.name_for_metrics(owner.partition.name.topic), sent_bytes)
     return PartitionData(
         partition_index=owner.at.partition,
-        records=helping.records,
+        records=acquisition.records,
         acquired_records=[
             AcquiredRecords(
                 first_offset=r.span.start, last_offset=r.span.last, delivery_count=r.delivery_count
             )
-            for r in helping.ranges
+            for r in acquisition.ranges
         ],
     )
 

@@ -18,13 +18,13 @@ from leaselog.broker.lending.partition_owner import SharePartitionOwner
 from leaselog.model import ErrorCode, GroupId
 from leaselog.share import ShareSession, TopicIdPartition
 
-__all__ = ["Group", "SessionSeats", "UnfinishedError"]
+__all__ = ["Group", "FetchLine", "UnfinishedError"]
 
 #: so many owners are found, or are looked at in vain, before others have the loop: about a millisecond
 FOUND_AT_ONCE, SEEN_AT_ONCE = 32, 512
 
 
-Group: TypeAlias = "LocalGroup[SharePartitionOwner, SessionSeats]"
+Group: TypeAlias = "LocalGroup[SharePartitionOwner, FetchLine]"
 Reach: TypeAlias = Callable[[GroupId, TopicIdPartition], SharePartitionOwner | ErrorCode]
 
 
@@ -32,15 +32,15 @@ class UnfinishedError(Exception):
     """There is more to look at than in one turn of the loop."""
 
 
-class SessionSeats:
+class FetchLine:
     """``reach`` gives the owner of a share partition, made if there is none, or says why it cannot be had."""
 
     __slots__ = (
+        "_acquired_from",
         "_aside",
         "_heap",
         "_in_line",
         "_last_ticket",
-        "_lenders",
         "_owners",
         "_reach",
         "_seen",
@@ -72,13 +72,13 @@ class SessionSeats:
         #: the group's count of news at the last look
         self._seen = 0
         #: owners that the member may hold records of
-        self._lenders: dict[SharePartitionOwner, None] = {}
+        self._acquired_from: dict[SharePartitionOwner, None] = {}
 
     def has(self, owner: SharePartitionOwner) -> bool:
         return owner in self._owners
 
     @property
-    def line_length(self) -> int:
+    def length(self) -> int:
         """How many owners may have something."""
         return len(self._in_line)
 
@@ -103,12 +103,12 @@ class SessionSeats:
     def end(self) -> list[SharePartitionOwner]:
         """The session is over. The owners of which the member may hold something."""
         others = map(self.group.owners.get, (*self._to_find, *self.refused))
-        lenders = [*self._lenders, *(owner for owner in others if owner is not None)]
+        owners = [*self._acquired_from, *(owner for owner in others if owner is not None)]
         for owner in list(self._owners):
             self._leave(owner)
         self._to_find.clear()
         self.refused.clear()
-        return lenders
+        return owners
 
     def owner_ended(self, owner: SharePartitionOwner) -> None:
         """Another one is to be found. A request that waits is told why, if there is a reason; the next tries anew."""
@@ -117,13 +117,13 @@ class SessionSeats:
             self._to_find[owner.at] = owner.failure
 
     def _leave(self, owner: SharePartitionOwner) -> None:
-        owner.seated = tuple(seats for seats in owner.seated if seats is not self)
+        owner.lines = tuple(line for line in owner.lines if line is not self)
         self._forget(owner)
 
     def _forget(self, owner: SharePartitionOwner) -> None:
         self._owners.pop(owner, None)
         self._in_line.pop(owner, None)
-        self._lenders.pop(owner, None)
+        self._acquired_from.pop(owner, None)
 
     # -- looking --------------------------------------------------------------------------------------------
 
@@ -156,17 +156,17 @@ class SessionSeats:
             if isinstance(found, ErrorCode):
                 self.refused[at] = found
             else:
-                self._sit_down(found)
+                self._add(found)
             if not self._to_find:
                 self._to_find = {}  # one that was large stays large
                 return
         raise UnfinishedError
 
-    def _sit_down(self, owner: SharePartitionOwner) -> None:
-        owner.seated = (*owner.seated, self)
+    def _add(self, owner: SharePartitionOwner) -> None:
+        owner.lines = (*owner.lines, self)
         self._owners[owner] = None
         if owner.holds_for(self.session.key.member):
-            self._lenders[owner] = None
+            self._acquired_from[owner] = None
         self._stand_in_line(owner)
 
     def _stand_in_line(self, owner: SharePartitionOwner) -> None:
@@ -194,7 +194,7 @@ class SessionSeats:
             elif not owner.can_give():
                 heappop(heap)
                 self._in_line.pop(owner, None)
-            elif not self.session.lends(owner.at):
+            elif not self.session.may_acquire(owner.at):
                 self.step_aside()
             else:
                 return owner
@@ -212,20 +212,20 @@ class SessionSeats:
 
     # -- what came of it ------------------------------------------------------------------------------------
 
-    def has_lent(self, owner: SharePartitionOwner) -> None:
+    def has_acquired(self, owner: SharePartitionOwner) -> None:
         """The member has got records of it."""
-        self._lenders[owner] = None
+        self._acquired_from[owner] = None
 
     def owes_something(self) -> bool:
         """Has the member records that it has not acknowledged?"""
         member = self.session.key.member
-        while self._lenders:
-            owner = next(iter(self._lenders))
+        while self._acquired_from:
+            owner = next(iter(self._acquired_from))
             if owner.is_owed_by(member):
                 return True
             if owner.holds_for(member):  # all of it is being written down
-                return any(lender.is_owed_by(member) for lender in self._lenders)
-            del self._lenders[owner]
+                return any(owner.is_owed_by(member) for owner in self._acquired_from)
+            del self._acquired_from[owner]
         return False
 
 
