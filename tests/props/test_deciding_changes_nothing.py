@@ -18,6 +18,7 @@ from share_group_bench import World
 from leaselog.coordination.cluster_features import FeatureUpdate
 from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
+from leaselog.coordination.cluster_scram import ScramAlterations, ScramDeletion, ScramUpsertion
 from leaselog.coordination.cluster_shard import ClusterCommand, ClusterShard, Decision
 from leaselog.coordination.group_commands import GroupCommand, JoinGroup, Leaver, OffsetToCommit, Token
 from leaselog.coordination.group_facts import NO_TOPIC_ID, GroupFact, Protocol
@@ -34,6 +35,7 @@ from leaselog.model import GroupId, MemberId, NodeId, TopicId, TopicIdPartition,
 NOW_MS = 1_000_000
 LIMITS = GroupLimits(initial_rebalance_delay_ms=0, min_session_timeout_ms=1_000, max_size=3)
 TOPICS = ("t", "u")
+SCRAM_USERS = st.sampled_from(["", "alice", "bob"])
 MEMBERS = st.sampled_from([MemberId(name) for name in ("", "a", "b", "c")])
 INSTANCES = st.sampled_from([None, None, "i"])
 PLACES = st.sampled_from([TopicPartition(topic, i) for topic in TOPICS for i in range(2)])
@@ -168,6 +170,23 @@ def commands(kind: type, fields: dict[str, st.SearchStrategy[Any]]) -> st.Search
 
 
 SPECIAL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "AlterScram": {
+        "alterations": st.builds(
+            ScramAlterations,
+            st.lists(st.builds(ScramDeletion, SCRAM_USERS, st.integers(0, 2)), max_size=2),
+            st.lists(
+                st.builds(
+                    ScramUpsertion,
+                    SCRAM_USERS,
+                    st.integers(0, 2),
+                    st.sampled_from([4095, 4096]),
+                    st.just(b"salt"),
+                    st.sampled_from([b"one", b"other"]),
+                ),
+                max_size=2,
+            ),
+        )
+    },
     "FetchOffsets": {
         "partitions": st.none()
         | st.lists(PLACES, max_size=2).map(lambda ps: tuple((p, NO_TOPIC_ID) for p in ps))

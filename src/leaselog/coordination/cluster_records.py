@@ -10,6 +10,7 @@ from enum import IntEnum
 from typing import TypeAlias
 
 from leaselog.model import NodeId, ProducerId, TopicId
+from leaselog.sasl.scram import Credential
 
 __all__ = [
     "ClusterRecord",
@@ -20,6 +21,8 @@ __all__ = [
     "QuotaChanged",
     "QuotaEntity",
     "ResourceType",
+    "ScramCredentialRemoved",
+    "ScramCredentialSet",
     "TopicCreated",
     "TopicRemoved",
 ]
@@ -94,6 +97,21 @@ class QuotaChanged:
     value: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class ScramCredentialSet:
+    """``mechanism`` is Kafka's number of it."""
+
+    user: str
+    mechanism: int
+    credential: Credential
+
+
+@dataclass(frozen=True, slots=True)
+class ScramCredentialRemoved:
+    user: str
+    mechanism: int
+
+
 ClusterRecord: TypeAlias = (
     TopicCreated
     | PartitionCreated
@@ -102,4 +120,6 @@ ClusterRecord: TypeAlias = (
     | FeatureLevelSet
     | ProducerIdsReserved
     | QuotaChanged
+    | ScramCredentialSet
+    | ScramCredentialRemoved
 )

@@ -1,4 +1,5 @@
-"""What survives of the cluster: topics and partitions, dynamic configs, features, producer ids, quotas.
+"""What survives of the cluster: topics and partitions, dynamic configs, features, producer ids, quotas,
+SCRAM credentials.
 
 `handle` decides and changes nothing: it gives records and a reply, or a refusal. `replay` alone changes state,
 one record at a time, so that recovery from the log is the code that runs all day. `records` writes the state
@@ -26,15 +27,20 @@ from leaselog.coordination.cluster_records import (
     QuotaChanged,
     QuotaEntity,
     ResourceType,
+    ScramCredentialRemoved,
+    ScramCredentialSet,
     TopicCreated,
     TopicRemoved,
 )
+from leaselog.coordination.cluster_scram import ScramAlterations, decide_scram
 from leaselog.coordination.layer import Layer
 from leaselog.model import BrokenInvariant, ErrorCode, NodeId, ProducerId, Refused, TopicId
+from leaselog.sasl.scram import Credential
 
 __all__ = [
     "PRODUCER_ID_BLOCK",
     "AlterQuotas",
+    "AlterScram",
     "ChangeConfigs",
     "ClusterCommand",
     "ClusterShard",
@@ -51,6 +57,7 @@ __all__ = [
 PRODUCER_ID_BLOCK = 1000
 _LAST_PRODUCER_ID = 2**63 - 1
 
+_Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
@@ -113,6 +120,13 @@ class AlterQuotas:
     alterations: tuple[QuotaAlteration, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class AlterScram:
+    """The reply is a dict: for each user None, or why it keeps what it has."""
+
+    alterations: ScramAlterations
+
+
 ClusterCommand = (
     CreateTopic
     | DeleteTopic
@@ -121,13 +135,14 @@ ClusterCommand = (
     | UpdateFeatures
     | ReserveProducerIds
     | AlterQuotas
+    | AlterScram
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     records: tuple[ClusterRecord, ...]
-    #: a `Topic` for topics and partitions, a `ProducerId` for reserved ids, a dict for quotas, else None
+    #: a `Topic` for topics and partitions, a `ProducerId` for reserved ids, a dict for quotas and users, else None
     reply: Any = None
 
 
@@ -146,6 +161,8 @@ class ClusterShard:
         self.next_producer_id = ProducerId(0)
         #: the limits of each entity, by key; never an empty one
         self.quotas: MutableMapping[QuotaEntity, Mapping[str, float]] = {}
+        #: the credentials of each user, by Kafka's number of the mechanism; never an empty mapping
+        self.scram_users: MutableMapping[str, Mapping[int, Credential]] = {}
         self.partition_count = 0
         self._collisions: MutableMapping[str, frozenset[str]] = {}
 
@@ -155,6 +172,7 @@ class ClusterShard:
         draft.__dict__ |= self.__dict__
         draft.topics, draft.topics_by_id = Layer(self.topics), Layer(self.topics_by_id)
         draft.configs, draft.quotas = Layer(self.configs), Layer(self.quotas)
+        draft.scram_users = Layer(self.scram_users)
         draft.feature_levels, draft._collisions = Layer(self.feature_levels), Layer(self._collisions)
         for record in records:
             draft.replay(record)
@@ -180,6 +198,9 @@ class ClusterShard:
             case AlterQuotas():
                 quotas, answers = decide_quotas(self.quotas, command.alterations)
                 return Decision(tuple(quotas), answers)
+            case AlterScram():
+                credentials, refusals = decide_scram(self.scram_users, command.alterations)
+                return Decision(tuple(credentials), refusals)
             case _:
                 assert_never(command)
 
@@ -284,6 +305,10 @@ class ClusterShard:
                 self.next_producer_id = record.next_id
             case QuotaChanged():
                 self._change_quota(record)
+            case ScramCredentialSet():
+                self._change_scram(record.user, record.mechanism, record.credential)
+            case ScramCredentialRemoved():
+                self._change_scram(record.user, record.mechanism, None)
             case _:
                 assert_never(record)
 
@@ -333,6 +358,13 @@ class ClusterShard:
         else:
             self.quotas.pop(record.entity, None)
 
+    def _change_scram(self, user: str, mechanism: int, credential: Credential | None) -> None:
+        credentials = _with(self.scram_users.get(user, {}), mechanism, credential)
+        if credentials:
+            self.scram_users[user] = credentials
+        else:
+            self.scram_users.pop(user, None)
+
     def records(self) -> Iterator[ClusterRecord]:
         """The state as a log, in an order that `replay` accepts."""
         for name, level in self.feature_levels.items():
@@ -346,6 +378,9 @@ class ClusterShard:
         for entity, limits in self.quotas.items():
             for key, limit in limits.items():
                 yield QuotaChanged(entity, key, limit)
+        for user, credentials in self.scram_users.items():
+            for mechanism, credential in credentials.items():
+                yield ScramCredentialSet(user, mechanism, credential)
         if self.next_producer_id:
             yield ProducerIdsReserved(self.node_id, self.next_producer_id)
 
@@ -353,10 +388,12 @@ class ClusterShard:
         """How many `records` gives, without making them."""
         configs = sum(len(overrides) for overrides in self.configs.values())
         quotas = sum(map(len, self.quotas.values()))
-        return len(self.feature_levels) + len(self.topics) + self.partition_count + configs + quotas + 1
+        credentials = sum(map(len, self.scram_users.values()))
+        topics = len(self.topics) + self.partition_count
+        return len(self.feature_levels) + topics + configs + quotas + credentials + 1
 
 
-def _with(table: Mapping[str, _Value], key: str, value: _Value | None) -> Mapping[str, _Value]:
+def _with(table: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> Mapping[_Key, _Value]:
     """Another table, without the key if there is no value: drafts share the tables they do not change."""
     others = {**table}
     if value is None:

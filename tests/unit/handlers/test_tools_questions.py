@@ -193,7 +193,7 @@ def test_other_topics_have_no_quorum() -> None:
     run(story())
 
 
-def test_there_are_no_users() -> None:
+def test_in_the_beginning_there_are_no_users() -> None:
     async def story() -> None:
         async with in_a_box() as box:
             everybody = scram.DescribeUserScramCredentialsRequest(users=None)

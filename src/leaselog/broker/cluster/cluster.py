@@ -46,9 +46,11 @@ from leaselog.coordination.cluster_records import (
     QuotaEntity,
     ResourceType,
 )
+from leaselog.coordination.cluster_scram import ScramAlterations, ScramUsers
 from leaselog.coordination.cluster_shard import (
     PRODUCER_ID_BLOCK,
     AlterQuotas,
+    AlterScram,
     ChangeConfigs,
     ClusterShard,
     CreatePartitions,
@@ -190,6 +192,10 @@ class Cluster:
         """The limits of each entity that has any."""
         return self._shard.quotas
 
+    def scram_users(self) -> ScramUsers:
+        """The SCRAM credentials of each user who has any."""
+        return self._shard.scram_users
+
     # -- life -----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
@@ -296,6 +302,10 @@ class Cluster:
     ) -> dict[QuotaEntity, Refused | None]:
         """One answer for each entity; changes count for every request that is answered from then on."""
         return await self._see_through(partial(self._alter_quotas, alterations, validate_only))
+
+    async def alter_scram(self, alterations: ScramAlterations) -> dict[str, Refused | None]:
+        """One answer for each user; the new credentials count for every login that begins from then on."""
+        return await self._see_through(partial(self._alter_scram, alterations))
 
     async def next_producer_id(self) -> ProducerId | Refused:
         """An id no producer ever had, nor any other will."""
@@ -497,6 +507,13 @@ class Cluster:
             return {entity: answer or refused for entity, answer in answers.items()}
         self._listener.quotas_changed(self._shard.quotas)
         return answers
+
+    async def _alter_scram(self, alterations: ScramAlterations) -> dict[str, Refused | None]:
+        decision = self._shard.handle(AlterScram(alterations))
+        assert isinstance(decision, Decision), "each user has an answer of its own"
+        answers: dict[str, Refused | None] = decision.reply
+        refused = await self._try_commit(decision.records)
+        return answers if refused is None else {user: answer or refused for user, answer in answers.items()}
 
     async def _next_producer_id(self) -> ProducerId | Refused:
         left = next(self._producer_ids, None)

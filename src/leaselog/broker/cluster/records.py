@@ -14,10 +14,13 @@ from leaselog.coordination.cluster_records import (
     PartitionCreated,
     ProducerIdsReserved,
     QuotaChanged,
+    ScramCredentialRemoved,
+    ScramCredentialSet,
     TopicCreated,
     TopicRemoved,
 )
 from leaselog.model import NodeId, ProducerId, TopicId
+from leaselog.sasl.scram import Credential
 from leaselog.wire.codec import decode, encode
 from leaselog.wire.errors import BadValue
 from leaselog.wire.messages.metadata_records import (
@@ -27,7 +30,9 @@ from leaselog.wire.messages.metadata_records import (
     PartitionRecord,
     ProducerIdsRecord,
     RemoveTopicRecord,
+    RemoveUserScramCredentialRecord,
     TopicRecord,
+    UserScramCredentialRecord,
 )
 from leaselog.wire.messages.metadata_records import EntityData as QuotaEntityData
 from leaselog.wire.primitives import Buffer, encode_uvarint, read_uvarint
@@ -44,6 +49,8 @@ KINDS: tuple[type[Message], ...] = (
     FeatureLevelRecord,
     ProducerIdsRecord,
     ClientQuotaRecord,
+    UserScramCredentialRecord,
+    RemoveUserScramCredentialRecord,
 )
 _KINDS = {kind.API_KEY: kind for kind in KINDS}
 #: version 1 names the directory of each replica, 2 adds eligible leaders, which one replica has no use for
@@ -103,6 +110,17 @@ def _message(record: ClusterRecord, directory_id: UUID) -> Message:
                 value=limit or 0.0,
                 remove=limit is None,
             )
+        case ScramCredentialSet(user, mechanism, kept):
+            return UserScramCredentialRecord(
+                name=user,
+                mechanism=mechanism,
+                salt=kept.salt,
+                stored_key=kept.stored_key,
+                server_key=kept.server_key,
+                iterations=kept.iterations,
+            )
+        case ScramCredentialRemoved(user, mechanism):
+            return RemoveUserScramCredentialRecord(name=user, mechanism=mechanism)
 
 
 def _fact(message: Message) -> ClusterRecord:
@@ -123,5 +141,12 @@ def _fact(message: Message) -> ClusterRecord:
             parts = sorted(message.entity, key=lambda part: part.entity_type)
             named = tuple((part.entity_type, part.entity_name) for part in parts)
             return QuotaChanged(named, message.key, None if message.remove else message.value)
+        case UserScramCredentialRecord():
+            kept = Credential(
+                bytes(message.salt), bytes(message.stored_key), bytes(message.server_key), message.iterations
+            )
+            return ScramCredentialSet(message.name, message.mechanism, kept)
+        case RemoveUserScramCredentialRecord():
+            return ScramCredentialRemoved(message.name, message.mechanism)
         case _:
             raise BadValue(f"metadata record {message.NAME}, which leaselog never writes")
