@@ -62,7 +62,7 @@ interop: setup ## clients nobody here wrote against a real broker process
 	$(PYTEST) tests/interop -m "alone and not deep" --tier interop-alone --timeout 300
 	tests/interop/on-kafka --quick $(BIN)/python
 
-interop-kafka: setup ## our client, admin, commands and Spark source on Apache Kafka, all of it: ten minutes on a small machine
+interop-kafka: setup ## our client, admin, commands and Spark source on Apache Kafka, all of it, three nodes of it too: a quarter of an hour on a small machine
 	tests/interop/on-kafka $(BIN)/python
 	tests/spark/check --on-kafka $(BIN)/python
 
@@ -98,7 +98,7 @@ deep-tests: setup ## two at a time, for most of them wait; tests/interop is name
 	$(PYTEST) tests/interop tests -m "deep and not alone" --tier deep --timeout 3600 --durations 0 -n 2
 	$(PYTEST) tests -m "deep and alone" --tier deep-alone --timeout 3600 --durations 0
 
-# On two cores with nothing else to do: `seeds` half an hour, `interop-kafka` ten minutes, `mutants` a minute of a core.
+# On two cores with nothing else to do: `seeds` half an hour, `interop-kafka` a quarter of an hour, `mutants` a minute of a core.
 # Of the other parts there are times with ten to twenty other programs at work, which is several times as long: of
 # `deep-tests` a hundred deaths 14 minutes, franz-go 2, what else needs brokers 4, the days of the simulation 23, 20,000
 # odd clients 20, 5,000 histories of a share partition 38; `interop-kafka-4.4` 2.5, half of `conformance/check --all` 24.

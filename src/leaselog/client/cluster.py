@@ -46,6 +46,8 @@ READY_TIMEOUT_S = 30.0
 RETRY_BACKOFF_MS = 100
 RETRY_BACKOFF_MAX_MS = 1_000
 
+_NODE_GONE = "It is waited for until it is back, or another one has taken over."
+
 #: a topic that is just being made, and a coordinator that is just loading, are nobody's trouble yet
 PATIENCE_MS = 1_000
 
@@ -131,8 +133,8 @@ class Cluster:
         if isinstance(node, int):
             if node not in self._nodes:
                 await self.fetch_topology(())
-            if node not in self._nodes:
-                raise BrokerError(ErrorCode.BROKER_NOT_AVAILABLE, f"node {node} is not in the cluster")
+            if node not in self._nodes:  # for now: it may come back, or somebody else have its part
+                raise Unreachable(f"node {node} is not in the cluster", _NODE_GONE)
             node = self._nodes[node]
         return await self._connect((node.host, node.port))
 
