@@ -30,7 +30,7 @@ from leaselog.client import (
     UnsupportedVersion,
     as_json,
 )
-from leaselog.client.share.processing import Outcome
+from leaselog.client.share.processing import Acknowledgement
 from leaselog.model import ErrorCode
 
 pytestmark = pytest.mark.all_on_kafka
@@ -210,7 +210,7 @@ def test_what_is_being_processed_is_renewed_by_itself(share_broker, fresh, make)
         else:
             consumer.processing(record).__enter__()
         assert nothing_comes(other, 1.5 * LOCK_S)
-        consumer.end_work_on(record, Outcome(ACCEPT), insist=True)
+        consumer.end_work_on(record, Acknowledgement(ACCEPT), insist=True)
     assert list(consumer.commit_sync(WAIT_S).values()) == [None]
     assert nothing_comes(other, LOCK_S)
 

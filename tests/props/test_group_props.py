@@ -37,7 +37,7 @@ from leaselog.coordination.group_facts import (
     Protocol,
 )
 from leaselog.coordination.group_shard import GroupShard
-from leaselog.coordination.group_turn import GroupLimits, Outcome
+from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.model import ErrorCode, GroupId, MemberId, TopicPartition
 
 GROUPS = st.sampled_from([GroupId("g"), GroupId("h")])
@@ -87,7 +87,7 @@ class GroupMachine(RuleBasedStateMachine):
         if not isinstance(command, (JoinGroup, SyncGroup)):
             assert command.token not in self.parked, f"{command} was not answered"
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: GroupOutcome) -> None:
         self.shard.apply(outcome, self.now_ms)
         for fact in outcome.facts:
             if isinstance(fact, OffsetDropped):

@@ -20,19 +20,19 @@ from leaselog.client.errors import BrokerError, ConnectionLost
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import NodeAsk, ShareCore, Step
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark
 
 Where = tuple[int, int]
-Word = tuple[AcknowledgeType, Remark | None]
+Word = tuple[AcknowledgeType, Extra | None]
 
 words = st.sampled_from(list(AcknowledgeType)).map(lambda kind: (kind, None)) | st.sampled_from(
     [
-        (AcknowledgeType.RELEASE, Remark(delay_ms=0)),
-        (AcknowledgeType.RELEASE, Remark(delay_ms=300)),
-        (AcknowledgeType.RELEASE, Remark(given_back=True)),
-        (AcknowledgeType.REJECT, Remark(reason="bad")),
-        (AcknowledgeType.REJECT, Remark(reason="worse")),
+        (AcknowledgeType.RELEASE, Extra(delay_ms=0)),
+        (AcknowledgeType.RELEASE, Extra(delay_ms=300)),
+        (AcknowledgeType.RELEASE, Extra(given_back=True)),
+        (AcknowledgeType.REJECT, Extra(reason="bad")),
+        (AcknowledgeType.REJECT, Extra(reason="worse")),
     ]
 )
 
@@ -43,13 +43,13 @@ class ShareConsumerMachine(RuleBasedStateMachine):
         nodes=st.integers(1, 2),
         limit=st.booleans(),
         explicit=st.booleans(),
-        knows_remarks=st.booleans(),
+        knows_extras=st.booleans(),
     )
-    def begin(self, partitions: int, nodes: int, limit: bool, explicit: bool, knows_remarks: bool) -> None:
+    def begin(self, partitions: int, nodes: int, limit: bool, explicit: bool, knows_extras: bool) -> None:
         self.now_ms = 0
         self.explicit = explicit
         self.cluster = ModelCluster(partitions, nodes, records_a_batch=3)
-        self.cluster.is_leaselogs = knows_remarks
+        self.cluster.is_leaselogs = knows_extras
         for partition in range(partitions):
             values = [None if (i * 7 + partition) % 11 == 0 else b"v%d" % i for i in range(30)]
             self.cluster.produce(values, partition)
@@ -162,9 +162,9 @@ class ShareConsumerMachine(RuleBasedStateMachine):
         if not self.explicit:
             self.words = dict.fromkeys(self.open, (AcknowledgeType.ACCEPT, None))
             self.open = []
-        for record, (kind, remark) in self.words.items():
+        for record, (kind, extra) in self.words.items():
             where = (record.partition, record.offset)
-            added = remark if self.cluster.is_leaselogs else None
+            added = extra if self.cluster.is_leaselogs else None
             arrives = (
                 Arrived(kind)
                 if added is None
@@ -188,7 +188,7 @@ class ShareConsumerMachine(RuleBasedStateMachine):
     def met(self, steps: Sequence[Step]) -> Sequence[Step]:
         for step in steps:
             if isinstance(step, NodeAsk):
-                self.core.met(step.node_id, knows_remarks=self.cluster.is_leaselogs)
+                self.core.met(step.node_id, knows_extras=self.cluster.is_leaselogs)
         return steps
 
     @precondition(lambda self: self.flying)

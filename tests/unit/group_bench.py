@@ -24,7 +24,7 @@ from leaselog.coordination.group_commands import (
 )
 from leaselog.coordination.group_facts import NO_TOPIC_ID, GroupFact, Protocol
 from leaselog.coordination.group_shard import GroupShard
-from leaselog.coordination.group_turn import GroupLimits, Outcome
+from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicPartition
 
 G = GroupId("g")
@@ -67,11 +67,11 @@ class Bench:
         while (outcome := self._expired()) is not None:
             self._take(outcome)
 
-    def _expired(self) -> Outcome | None:
+    def _expired(self) -> GroupOutcome | None:
         with unchanged(self.shard):
             return self.shard.expire(self.now_ms)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: GroupOutcome) -> None:
         self.shard.apply(outcome, self.now_ms)
         self.facts += outcome.facts
         for reply in outcome.replies:

@@ -344,9 +344,9 @@ class ModelCluster:
                 )
             )
             assert isinstance(batch, ExtendedAcknowledgementBatch)
-            remark = (batch.release_delay_ms, batch.reject_reason, batch.given_back)
-            assert self.is_leaselogs or remark == (NO_DELAY, None, False)
-            arrived |= {o: Arrived(said[o], *remark) for o in range(batch.first_offset, last + 1)}
+            extra = (batch.release_delay_ms, batch.reject_reason, batch.given_back)
+            assert self.is_leaselogs or extra == (NO_DELAY, None, False)
+            arrived |= {o: Arrived(said[o], *extra) for o in range(batch.first_offset, last + 1)}
         assert RENEW not in said.values() or request.is_renew_ack
         log = self.logs[partition]
         if any(log[offset].holder != holder for offset in said):

@@ -14,7 +14,7 @@ from leaselog.coordination.group_commands import Answer, DropTopics, GroupComman
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
-from leaselog.coordination.group_turn import GroupLimits, Outcome
+from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.coordination.share_group_commands import (
     DescribedShareGroup,
     DescribeShareGroup,
@@ -86,11 +86,11 @@ class ShareBench:
                 self._take(outcome)
         self.now_ms = end_ms
 
-    def _expired(self) -> Outcome | None:
+    def _expired(self) -> GroupOutcome | None:
         with unchanged(self.shard):
             return self.shard.expire(self.now_ms)
 
-    def _take(self, outcome: Outcome) -> None:
+    def _take(self, outcome: GroupOutcome) -> None:
         self.shard.apply(outcome, self.now_ms)
         self.facts += outcome.facts
         self.answers |= {reply.token: reply.answer for reply in outcome.replies}

@@ -71,7 +71,7 @@ def test_a_client_that_cannot_begin_anew_leaves_the_others_to_do_so(monkeypatch:
             told.append(self)
 
     clients = [Broken(), Whole(), Broken(), Whole()]
-    monkeypatch.setattr(forks, "_told", clients)
+    monkeypatch.setattr(forks, "_clients", clients)
     assert in_a_child(lambda: len(told)) == "2"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from leaselog.cli.pipeline_report import Outcome, broken_promises
+from leaselog.cli.pipeline_report import PipelineOutcome, broken_promises
 from leaselog.spark.foreach import _takes_two
 from leaselog.spark.orders import VAT_PERCENT, catalogue, is_malformed, order
 from leaselog.spark.session import java_version
@@ -64,13 +64,15 @@ def test_a_record_that_is_not_accounted_for_breaks_a_promise_and_is_named() -> N
     counts = {("accepted", 1): 7, ("archived", 1): 1, ("not done yet", None): 2}
     verdict = Audit(counts, {}, [Suspect("not done yet", 1, 30)])
     assert broken_promises(verdict) == ["2 records not done yet (partition:offset 1:30, …)"]
-    assert len(Outcome(10, verdict, 7, 1.0, None).broken) == 1
+    assert len(PipelineOutcome(10, verdict, 7, 1.0, None).broken) == 1
 
 
 def test_a_record_that_nobody_found_breaks_a_promise_though_all_that_were_found_are_well() -> None:
     verdict = Audit({("accepted", 1): 7}, {})
-    assert Outcome(8, verdict, 7, 1.0, None).broken == ["8 orders were produced, 7 records were found"]
-    assert Outcome(7, verdict, 8, 1.0, None).broken == ["8 rows in Parquet for 7 accepted records"]
+    assert PipelineOutcome(8, verdict, 7, 1.0, None).broken == [
+        "8 orders were produced, 7 records were found"
+    ]
+    assert PipelineOutcome(7, verdict, 8, 1.0, None).broken == ["8 rows in Parquet for 7 accepted records"]
 
 
 def test_the_guide_shows_the_job_as_it_is() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leaselog.client.share.acknowledgements import wire_batches
 from leaselog.client.share.acquired import lent_ranges
-from leaselog.client.share.remarks import Remark
+from leaselog.client.share.extras import Extra
 from leaselog.wire.errors import DecodeError
 
 ACCEPT, RELEASE, REJECT = 1, 2, 3
@@ -35,39 +35,39 @@ def test_a_long_run_between_others_has_its_own_batch() -> None:
     assert written(said) == [(0, 0, (REJECT,)), (1, 20, (ACCEPT,)), (21, 22, (RELEASE, ACCEPT))]
 
 
-def test_equal_remarks_travel_once_and_another_begins_another_batch() -> None:
+def test_equal_extras_travel_once_and_another_begins_another_batch() -> None:
     said = dict.fromkeys(range(6), RELEASE)
-    remarks = {1: Remark(delay_ms=5), 2: Remark(delay_ms=5), 3: Remark(delay_ms=6)}
-    assert list(wire_batches(said, remarks)) == [
+    extras = {1: Extra(delay_ms=5), 2: Extra(delay_ms=5), 3: Extra(delay_ms=6)}
+    assert list(wire_batches(said, extras)) == [
         (0, 0, (RELEASE,), None),
-        (1, 2, (RELEASE,), Remark(delay_ms=5)),
-        (3, 3, (RELEASE,), Remark(delay_ms=6)),
+        (1, 2, (RELEASE,), Extra(delay_ms=5)),
+        (3, 3, (RELEASE,), Extra(delay_ms=6)),
         (4, 5, (RELEASE,), None),
     ]
 
 
-def test_a_remark_that_was_asked_for_travels_with_one_that_was_not() -> None:
+def test_an_extra_that_was_asked_for_travels_with_one_that_was_not() -> None:
     said = dict.fromkeys(range(2), RELEASE)
-    remarks = {0: Remark(given_back=True, is_asked=True), 1: Remark(given_back=True)}
-    assert len(list(wire_batches(said, remarks))) == 1
+    extras = {0: Extra(given_back=True, is_asked=True), 1: Extra(given_back=True)}
+    assert len(list(wire_batches(said, extras))) == 1
 
 
-some_remarks = st.sampled_from(
-    [Remark(delay_ms=0), Remark(delay_ms=9), Remark(reason=""), Remark(reason="no"), Remark(given_back=True)]
+some_extras = st.sampled_from(
+    [Extra(delay_ms=0), Extra(delay_ms=9), Extra(reason=""), Extra(reason="no"), Extra(given_back=True)]
 )
 
 
-@given(st.dictionaries(st.integers(0, 200), st.tuples(st.integers(0, 4), st.none() | some_remarks)))
-def test_what_is_written_is_what_was_said(said: dict[int, tuple[int, Remark | None]]) -> None:
-    read = dict[int, tuple[int, Remark | None]]()
+@given(st.dictionaries(st.integers(0, 200), st.tuples(st.integers(0, 4), st.none() | some_extras)))
+def test_what_is_written_is_what_was_said(said: dict[int, tuple[int, Extra | None]]) -> None:
+    read = dict[int, tuple[int, Extra | None]]()
     before = -1
-    remarks = {offset: remark for offset, (_, remark) in said.items() if remark is not None}
-    for first, last, types, remark in wire_batches({o: kind for o, (kind, _) in said.items()}, remarks):
+    extras = {offset: extra for offset, (_, extra) in said.items() if extra is not None}
+    for first, last, types, extra in wire_batches({o: kind for o, (kind, _) in said.items()}, extras):
         assert before < first <= last
         assert len(types) in (1, last - first + 1)
         before = last
         read |= {
-            offset: (types[0 if len(types) == 1 else offset - first], remark)
+            offset: (types[0 if len(types) == 1 else offset - first], extra)
             for offset in range(first, last + 1)
         }
     assert read == said

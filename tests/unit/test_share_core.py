@@ -53,7 +53,7 @@ class Player:
 
     def meet(self, step: Step) -> None:
         if isinstance(step, NodeAsk):
-            self.core.met(step.node_id, knows_remarks=self.cluster.is_leaselogs)
+            self.core.met(step.node_id, knows_extras=self.cluster.is_leaselogs)
 
     def pass_ms(self, ms: int) -> None:
         self.now_ms += ms

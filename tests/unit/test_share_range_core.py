@@ -10,9 +10,9 @@ from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 from leaselog.client import AcknowledgeType, BrokerError, IllegalState, RequestTimedOut
 from leaselog.client.share.acknowledgements import Commit
 from leaselog.client.share.config import ShareConsumerConfig
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.range_core import LentRanges, RangeCore
-from leaselog.client.share.remarks import Remark
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -39,7 +39,7 @@ class Player:
             steps = self.core.step(self.now_ms)
             for step in steps:
                 if isinstance(step, NodeAsk):
-                    self.core.met(step.node_id, knows_remarks=self.cluster.is_leaselogs)
+                    self.core.met(step.node_id, knows_extras=self.cluster.is_leaselogs)
                 self.core.heard(step, self.cluster.answer(step, self.now_ms), self.now_ms)
             if not steps:
                 return
@@ -161,8 +161,8 @@ def test_what_is_added_to_an_outcome_arrives_with_its_record() -> None:
     player.cluster.produce([b"v"] * 5)
     (lent,) = player.acquire()
     types = {0: int(ACCEPT), 1: int(RELEASE), 2: int(REJECT)}
-    remarks = {1: Remark(delay_ms=500), 2: Remark(reason="bad")}
-    player.core.settle(lent.lease, types, player.now_ms, 10_000, remarks)
+    extras = {1: Extra(delay_ms=500), 2: Extra(reason="bad")}
+    player.core.settle(lent.lease, types, player.now_ms, 10_000, extras)
     player.play()
     assert [record.acknowledged for record in player.cluster.logs[0][:3]] == [
         [Arrived(ACCEPT)],

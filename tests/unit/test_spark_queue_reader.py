@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from leaselog.client import AcknowledgeType, ConnectionLost
-from leaselog.client.share.remarks import Remark
+from leaselog.client.share.extras import Extra
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import BEGINNING, Batch
 from leaselog.spark.ledger import Lent, Settlement
@@ -524,10 +524,10 @@ def test_delays_and_reasons_are_told_with_the_outcomes() -> None:
     queue = reader(member, box)
     member.fetches = [[run(0, 4)]]
     offset = latest(queue, BEGIN)
-    remarks = {Remark(delay_ms=500): (run(1, 2, 0),), Remark(reason="bad"): (run(2, 3, 0),)}
+    extras = {Extra(delay_ms=500): (run(1, 2, 0),), Extra(reason="bad"): (run(2, 3, 0),)}
     outcomes = runs_of([run(0, 1, ACCEPT), run(1, 2, RELEASE), run(2, 4, REJECT)])
-    box.reports.append(Report("report", 0, outcomes, remarks, number=1))
+    box.reports.append(Report("report", 0, outcomes, extras, number=1))
     queue.over(offset)
-    told = {settlement.outcome: settlement.remarks[TopicPartition("t", 0)] for settlement in member.settled}
-    expected = {1: Remark(delay_ms=500), 2: Remark(reason="bad")}
+    told = {settlement.outcome: settlement.extras[TopicPartition("t", 0)] for settlement in member.settled}
+    expected = {1: Extra(delay_ms=500), 2: Extra(reason="bad")}
     assert told == {ACCEPT: expected, RELEASE: expected, REJECT: expected}  # the member takes what fits

@@ -22,7 +22,7 @@ from leaselog.cli.order_producer import OrderProducer
 from leaselog.cli.output import print_json
 from leaselog.cli.pipeline_display import Display
 from leaselog.cli.pipeline_picture import Figures, draw
-from leaselog.cli.pipeline_report import Outcome, outcome_json, print_outcome
+from leaselog.cli.pipeline_report import PipelineOutcome, outcome_json, print_outcome
 from leaselog.cli.spark_failures import spoken
 from leaselog.client import BrokerError
 from leaselog.spark.order_figures import figures_of
@@ -113,7 +113,7 @@ class _Target:
         return str(self.home / "orders")
 
 
-def _pipeline(args: argparse.Namespace, home: Path, spark_log: Path, conf: dict[str, str]) -> Outcome:
+def _pipeline(args: argparse.Namespace, home: Path, spark_log: Path, conf: dict[str, str]) -> PipelineOutcome:
     with ExitStack() as open_things:
         display = open_things.enter_context(Display(args.orders))
         address = args.bootstrap_server or open_things.enter_context(_broker(home))
@@ -196,11 +196,13 @@ def _done(admin: Admin, target: _Target, orders: int) -> int:
     return max(0, orders - sum(known)) if lags and len(known) == len(lags) else 0
 
 
-def _proof(spark: Any, target: _Target, args: argparse.Namespace, seconds: float) -> Outcome:
+def _proof(spark: Any, target: _Target, args: argparse.Namespace, seconds: float) -> PipelineOutcome:
     from leaselog.spark import orders_job
     from leaselog.spark.audit import audit
 
     verdict = audit(spark, target.address, target.topic, target.group, target.output, orders_job.expected)
     figures = figures_of(spark.read.parquet(target.output))
     picture = draw(Figures(args.orders, verdict, figures, seconds), Path(args.picture))
-    return Outcome(args.orders, verdict, figures.rows, seconds, None if picture is None else str(picture))
+    return PipelineOutcome(
+        args.orders, verdict, figures.rows, seconds, None if picture is None else str(picture)
+    )

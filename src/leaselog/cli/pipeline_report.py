@@ -8,11 +8,11 @@ from typing import Any
 from leaselog.cli.output import print_table
 from leaselog.spark.verdicts import ACCEPTED, ARCHIVED, Audit
 
-__all__ = ["Outcome", "audit_json", "audit_rows", "broken_promises", "outcome_json", "print_outcome"]
+__all__ = ["PipelineOutcome", "audit_json", "audit_rows", "broken_promises", "outcome_json", "print_outcome"]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PipelineOutcome:
     orders: int
     verdict: Audit
     #: in Parquet
@@ -60,7 +60,7 @@ def audit_rows(verdict: Audit) -> list[tuple[str, str]]:
     return [*rows, ("unaccounted for", f"{sum(verdict.wrong.values()):,}")]
 
 
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: PipelineOutcome) -> None:
     rows = [
         ("produced", f"{outcome.orders:,}"),
         *audit_rows(outcome.verdict),
@@ -87,7 +87,7 @@ def audit_json(verdict: Audit) -> dict[str, Any]:
     }
 
 
-def outcome_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_json(outcome: PipelineOutcome) -> dict[str, Any]:
     return {
         "produced": outcome.orders,
         **audit_json(outcome.verdict),

@@ -49,8 +49,8 @@ from leaselog.client import (
 )
 from leaselog.client.cluster import Cluster
 from leaselog.client.share.calling import WrongHandler
+from leaselog.client.share.extras import reason_of
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.remarks import reason_of
 from leaselog.client.share.retrying import RetryDelays
 
 __all__ = ["add_arguments", "arguments_of", "run"]

@@ -24,7 +24,7 @@ class Forked(Protocol):
 
 _log = logging.getLogger("leaselog.client")
 _generation = 0
-_told: WeakSet[Forked] = WeakSet()
+_clients: WeakSet[Forked] = WeakSet()
 _kept = list[object]()
 
 
@@ -35,7 +35,7 @@ def generation() -> int:
 
 def tell_of_forks(client: Forked) -> None:
     """Call it in every child, as long as it lives."""
-    _told.add(client)
+    _clients.add(client)
 
 
 def keep_for_ever(*parents: object) -> None:
@@ -55,7 +55,7 @@ def at_exit(call: Callable[[], object]) -> None:
 def _begin_in_child() -> None:
     global _generation
     _generation += 1
-    for client in list(_told):
+    for client in list(_clients):
         try:
             client.begin_in_child()
         except Exception:  # noqa: BLE001 - one client's trouble is not to leave the others with the parent's threads

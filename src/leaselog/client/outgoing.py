@@ -34,7 +34,7 @@ _why_illegal = lru_cache(1_000)(why_illegal_topic)
 def checked_topic(topic: object) -> str:
     """Raises ``TypeError``, or ``ValueError`` for a name that no topic can have."""
     if not isinstance(topic, str):
-        raise TypeError(f"topic: expected the name of one, a str, not {_told(topic)}")
+        raise TypeError(f"topic: expected the name of one, a str, not {_described(topic)}")
     if (why := _why_illegal(topic)) is not None:
         raise ValueError(f"topic {topic!r}: {why}")
     return topic
@@ -55,10 +55,10 @@ def serialized(serializer: Serializer[Any], given: Any, part: str) -> bytes | No
 def _not_bytes(serializer: Serializer[Any], given: object, made: object, part: str) -> TypeError:
     if serializer is from_bytes:
         return TypeError(
-            f"{part}: expected bytes, not {_told(given)}; {part}_serializer=from_string or from_json makes them"
+            f"{part}: expected bytes, not {_described(given)}; {part}_serializer=from_string or from_json makes them"
         )
     name = getattr(serializer, "__qualname__", repr(serializer))
-    return TypeError(f"{part}: {name} made {_told(made)} of {_told(given)}, expected bytes")
+    return TypeError(f"{part}: {name} made {_described(made)} of {_described(given)}, expected bytes")
 
 
 def checked_headers(headers: Headers) -> tuple[RecordHeader, ...]:
@@ -71,13 +71,13 @@ def checked_headers(headers: Headers) -> tuple[RecordHeader, ...]:
 
 def _checked_header(pair: object) -> RecordHeader:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise TypeError(f"headers: expected pairs of a name and bytes, not {_told(pair)}")
+        raise TypeError(f"headers: expected pairs of a name and bytes, not {_described(pair)}")
     name, value = pair
     if not isinstance(name, str):
-        raise TypeError(f"headers: expected a str for a name, not {_told(name)}")
+        raise TypeError(f"headers: expected a str for a name, not {_described(name)}")
     name.encode("utf-8", "surrogateescape")  # as it will be; raises ValueError
     if value is not None and not isinstance(value, (bytes, bytearray, memoryview)):
-        raise TypeError(f"header {name!r}: expected bytes or None, not {_told(value)}")
+        raise TypeError(f"header {name!r}: expected bytes or None, not {_described(value)}")
     return name, None if value is None else bytes(value)
 
 
@@ -97,12 +97,12 @@ def _checked_number(name: str, given: Any, end: int) -> int:
             raise TypeError
         number = index(given)
     except TypeError:
-        raise TypeError(f"{name}: expected a whole number, not {_told(given)}") from None
+        raise TypeError(f"{name}: expected a whole number, not {_described(given)}") from None
     if not 0 <= number < end:
         raise ValueError(f"{name}={number}: expected 0 to {end - 1}")
     return number
 
 
-def _told(given: object) -> str:
+def _described(given: object) -> str:
     text = repr(given)
     return f"{type(given).__name__} {text if len(text) <= 60 else text[:57] + '...'}"

@@ -60,7 +60,7 @@ from leaselog.coordination.group_offsets import (
     refusal_of_commit,
 )
 from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
-from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, Outcome, Turn
+from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, GroupOutcome, Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import ShareGroupCommand
 from leaselog.coordination.share_group_facts import (
@@ -141,7 +141,7 @@ class GroupShard:
             group = self._groups[group_id] = ShareGroup(group_id)
         return group
 
-    def start(self, now_ms: int) -> Outcome:
+    def start(self, now_ms: int) -> GroupOutcome:
         """All that was written is replayed: from here on time passes."""
         self._is_started = True
         turn = self._turn(now_ms)
@@ -156,7 +156,7 @@ class GroupShard:
         turn.deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
         return turn.outcome()
 
-    def apply(self, outcome: Outcome, now_ms: int) -> None:
+    def apply(self, outcome: GroupOutcome, now_ms: int) -> None:
         """Makes it so, once its facts are on their way to the log. It must be the latest: nothing else was applied
         since it was decided."""
         for draft in outcome.drafts:
@@ -182,7 +182,7 @@ class GroupShard:
     def next_deadline(self) -> int | None:
         return self._deadlines.next()
 
-    def expire(self, now_ms: int) -> Outcome | None:
+    def expire(self, now_ms: int) -> GroupOutcome | None:
         """What one deadline that has come sets off; None when none has. Apply it, and call again until then."""
         key = self._deadlines.due(now_ms)
         if key is None:
@@ -205,7 +205,7 @@ class GroupShard:
             rebalance.sync_is_due(turn.draft(group), turn)
         return turn.outcome()
 
-    def handle(self, command: GroupCommand, now_ms: int) -> Outcome:
+    def handle(self, command: GroupCommand, now_ms: int) -> GroupOutcome:
         """What the command leads to. Apply it before the next command, or drop it."""
         turn = self._turn(now_ms)
         match command:

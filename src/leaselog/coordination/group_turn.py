@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from leaselog.coordination.classic_group import ClassicGroup
     from leaselog.coordination.share_group import ShareGroup
 
-__all__ = ["DeadlineKey", "DeadlineKind", "GroupLimits", "Outcome", "Turn"]
+__all__ = ["DeadlineKey", "DeadlineKind", "GroupLimits", "GroupOutcome", "Turn"]
 
 G = TypeVar("G", "ClassicGroup", "ShareGroup")
 
@@ -82,8 +82,8 @@ class Turn:
             known = self.drafts[group.group_id] = group.draft()
         return cast(G, known)
 
-    def outcome(self) -> Outcome:
-        return Outcome(
+    def outcome(self) -> GroupOutcome:
+        return GroupOutcome(
             tuple(self.facts),
             tuple(self.replies),
             tuple(self.deadlines.made),
@@ -93,7 +93,7 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class GroupOutcome:
     """``facts`` to write, in order; then the shard is to ``apply`` the outcome, which replays them and takes over
     what is of the moment: the rest of it. ``replies`` to give once the facts are safe."""
 

@@ -130,7 +130,9 @@ def _check_records(records: Buffer, header: BatchHeader, rules: IngestRules, now
             has_bad_timestamp = has_bad_timestamp or not lacks_key
             if len(errors) < MAX_RECORD_ERRORS:
                 fault = (
-                    "no key, and the topic is compacted" if lacks_key else _told(timestamp_ms, rules, now_ms)
+                    "no key, and the topic is compacted"
+                    if lacks_key
+                    else _timestamp_error(timestamp_ms, rules, now_ms)
                 )
                 errors.append(RecordError(index, fault))
         if index % RECORDS_PER_STEP == RECORDS_PER_STEP - 1:
@@ -152,7 +154,7 @@ def _is_bounded(timestamp_ms: int, rules: IngestRules) -> bool:
     return rules.timestamp_type is TimestampType.CREATE_TIME and timestamp_ms != NO_TIMESTAMP
 
 
-def _told(timestamp_ms: int, rules: IngestRules, now_ms: int) -> str:
+def _timestamp_error(timestamp_ms: int, rules: IngestRules, now_ms: int) -> str:
     if not _is_bounded(timestamp_ms, rules):
         return "a producer may not claim log append time"
     earliest, latest = now_ms - rules.timestamp_before_max_ms, now_ms + rules.timestamp_after_max_ms

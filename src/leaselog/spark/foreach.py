@@ -7,10 +7,10 @@ from inspect import Parameter, signature
 from typing import Any
 
 from leaselog.client import ConfigError
+from leaselog.spark.extras import Extras, extra_columns, extras_of
 from leaselog.spark.options import BoxOptions
 from leaselog.spark.outcome_box import OutcomeBox, live_boxes
 from leaselog.spark.outcomes import OUTCOME_COLUMNS, report_of
-from leaselog.spark.remarks import Remarks, remark_columns, remarks_of
 
 __all__ = ["foreach_batch"]
 
@@ -37,13 +37,13 @@ def foreach_batch(
     def run(batch: Any, batch_id: int) -> None:
         answer = process(*((batch, batch_id) if wants_number else (batch,)))
         rows: list[Any] = []
-        remarks: Remarks = {}
+        extras: Extras = {}
         if answer is not None:
-            columns = remark_columns(answer.columns)
+            columns = extra_columns(answer.columns)
             rows = answer.select(*(columns or OUTCOME_COLUMNS)).collect()
-            remarks = remarks_of(columns, rows) if columns else {}
+            extras = extras_of(columns, rows) if columns else {}
         outcomes = report_of(tuple(row)[: len(OUTCOME_COLUMNS)] for row in rows)
-        OutcomeBox(_box(group, channel, location)).drop(batch_id, outcomes, remarks)
+        OutcomeBox(_box(group, channel, location)).drop(batch_id, outcomes, extras)
 
     return run
 

@@ -16,15 +16,15 @@ from leaselog.client.cluster import Cluster
 from leaselog.client.fetcher import list_offsets
 from leaselog.client.loop_thread import LoopThread
 from leaselog.client.share.acknowledgements import Lease
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_consumer import AsyncRangeConsumer
 from leaselog.client.share.range_core import LentRanges
-from leaselog.client.share.remarks import Remark
 from leaselog.model import ErrorCode, TopicPartition
+from leaselog.spark.extras import fits
 from leaselog.spark.ledger import Lent, Settlement
 from leaselog.spark.options import SourceOptions
 from leaselog.spark.queue_reader import Acquisition, Progress, Settled
-from leaselog.spark.remarks import fits
 from leaselog.spark.runs import Run, runs_of
 from leaselog.spark.state_epochs import state_epochs
 
@@ -74,15 +74,15 @@ class GroupMember:
 
     def settle(self, settlements: Sequence[Settlement[Any]]) -> list[Settled]:
         """What became of each. What one lease has is told in one piece."""
-        by_lease, remarks = dict[Lease, dict[int, int]](), dict[Lease, dict[int, Remark]]()
+        by_lease, extras = dict[Lease, dict[int, int]](), dict[Lease, dict[int, Extra]]()
         for settlement in settlements:
             types = by_lease.setdefault(settlement.lease, {})
             for run in settlement.ranges:
                 types.update(dict.fromkeys(range(run.start, run.end), int(settlement.outcome)))
-            remarks.setdefault(settlement.lease, {}).update(_remarks(settlement))
+            extras.setdefault(settlement.lease, {}).update(_extras(settlement))
         consumer = self._consumer
         assert consumer is not None, "what is held was acquired"
-        results = dict(self._thread.run(consumer.settle(by_lease.items(), SETTLE_TIMEOUT_S, remarks)))
+        results = dict(self._thread.run(consumer.settle(by_lease.items(), SETTLE_TIMEOUT_S, extras)))
         return [Settled(results[s.lease], _ran_out(s.lease, results[s.lease])) for s in settlements]
 
     def has_ended(self, lease: Lease) -> bool:
@@ -145,13 +145,13 @@ class GroupMember:
             await self._cluster.close()
 
 
-def _remarks(settlement: Settlement[Any]) -> dict[int, Remark]:
+def _extras(settlement: Settlement[Any]) -> dict[int, Extra]:
     return {
-        offset: remark
+        offset: extra
         for run in settlement.ranges
-        if (at := settlement.remarks.get(TopicPartition(run.topic, run.partition)))
+        if (at := settlement.extras.get(TopicPartition(run.topic, run.partition)))
         for offset in range(run.start, run.end)
-        if (remark := at.get(offset)) is not None and fits(remark, settlement.outcome)
+        if (extra := at.get(offset)) is not None and fits(extra, settlement.outcome)
     }
 
 

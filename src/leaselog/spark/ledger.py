@@ -20,8 +20,8 @@ from typing import Generic, TypeVar
 
 from leaselog.client import AcknowledgeType
 from leaselog.model import TopicPartition
+from leaselog.spark.extras import Placed
 from leaselog.spark.outcomes import Decision
-from leaselog.spark.remarks import Placed
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, subtract
 
 __all__ = ["Ledger", "Lent", "Settlement"]
@@ -53,7 +53,7 @@ class Settlement(Generic[L]):
     ranges: Runs
     outcome: AcknowledgeType
     #: of some records, what was added to the outcome
-    remarks: Placed = field(default_factory=dict)
+    extras: Placed = field(default_factory=dict)
 
 
 class Ledger(Generic[L]):

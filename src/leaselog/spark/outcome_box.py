@@ -23,10 +23,10 @@ from typing import IO
 from uuid import uuid4
 
 from leaselog.client import ConfigError
-from leaselog.spark import remarks as added
+from leaselog.spark import extras as added
 from leaselog.spark import runs
+from leaselog.spark.extras import Extras
 from leaselog.spark.options import BoxOptions
-from leaselog.spark.remarks import Remarks
 from leaselog.spark.runs import Runs
 
 if sys.platform != "win32":
@@ -59,7 +59,7 @@ class Report:
     #: Spark's number of the batch, which is not the source's
     batch_id: int
     outcomes: Runs
-    remarks: Remarks = field(default_factory=dict)
+    extras: Extras = field(default_factory=dict)
     #: the source's number of the batch; 0 if no source had begun one
     number: int = 0
 
@@ -94,7 +94,7 @@ class OutcomeBox:
         """Reports are of this batch from here on. A source says so before the tasks of a batch run, each time."""
         _write_whole(self.folder / _CURRENT, {"number": number})
 
-    def drop(self, batch_id: int, outcomes: Runs, remarks: Remarks | None = None) -> None:
+    def drop(self, batch_id: int, outcomes: Runs, extras: Extras | None = None) -> None:
         """Safe on disk, and visible as a whole, when this returns."""
         self._make()
         name = f"{_REPORT}{time.time_ns():020d}-{batch_id}-{uuid4().hex}.json"
@@ -103,8 +103,8 @@ class OutcomeBox:
             "number": self._current(),
             "outcomes": runs.to_json(outcomes),
         }
-        if remarks:
-            content["remarks"] = added.to_json(remarks)
+        if extras:
+            content["remarks"] = added.to_json(extras)
         _write_whole(self.folder / name, content)
 
     def read(self) -> list[Report]:
@@ -147,9 +147,9 @@ class OutcomeBox:
 def _report(path: Path) -> Report:
     try:
         content = json.loads(path.read_text())
-        remarks = added.from_json(content.get("remarks", ()))
+        extras = added.from_json(content.get("remarks", ()))
         outcomes = runs.from_json(content["outcomes"])
-        return Report(path.name, content["batch"], outcomes, remarks, content["number"])
+        return Report(path.name, content["batch"], outcomes, extras, content["number"])
     except (ValueError, KeyError, TypeError, AttributeError) as bad:
         raise SpoiltReport(
             f"{path} should hold the outcomes of a batch, and cannot be read: {bad!r:.200}. Delete it, and those"

@@ -24,11 +24,11 @@ from typing import Any, Protocol, TypeVar
 from leaselog.client import AcknowledgeType, ClientError
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import BEGINNING, Batch, Epochs, Lives
+from leaselog.spark.extras import Placed, placed
 from leaselog.spark.ledger import Ledger, Lent, Settlement
 from leaselog.spark.options import Acknowledge, SourceOptions
 from leaselog.spark.outcome_box import Report
 from leaselog.spark.outcomes import Decision, decide, newest
-from leaselog.spark.remarks import Placed, placed
 from leaselog.spark.room import FETCH_MAX_BYTES, FETCH_MAX_RECORDS, Room
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, split, subtract
 
@@ -124,7 +124,7 @@ class QueueReader:
         #: of the present run until all is drained: what counts, and what came later and stays out
         self._target: Runs | None = None
         #: what they add to outcomes
-        self._remarks: Placed = {}
+        self._extras: Placed = {}
         self._has_joined = False
         #: of the group's state, since this process is a member: it cannot change before it leaves
         self._epochs = dict[TopicPartition, int]()
@@ -214,7 +214,7 @@ class QueueReader:
             return self._decide_without_report(batch, is_ours)
         # Kept until the batch after this one is over: who comes back after a crash has to know once more.
         self._box.discard([report for report in reports if report.number < batch.number])
-        self._remarks = placed(report.remarks for report in told)
+        self._extras = placed(report.extras for report in told)
         outcomes = newest((report.batch_id, report.outcomes) for report in told)
         return decide(batch.ranges, outcomes, self._options.unmentioned)
 
@@ -235,8 +235,8 @@ class QueueReader:
     def _settle(self, settlements: Sequence[Settlement[Any]]) -> None:
         if not settlements:
             return
-        if self._remarks:
-            settlements = [replace(settlement, remarks=self._remarks) for settlement in settlements]
+        if self._extras:
+            settlements = [replace(settlement, extras=self._extras) for settlement in settlements]
         failed: list[tuple[Settlement[Any], Settled]] = []
         for settlement, settled in zip(settlements, self._member.settle(settlements), strict=True):
             if settled.error is None:

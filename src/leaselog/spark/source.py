@@ -33,13 +33,13 @@ from leaselog.client import ClientError, ConfigError
 from leaselog.spark.arrow_records import spark_schema
 from leaselog.spark.batch import BEGINNING, Batch, Lives
 from leaselog.spark.driver_end import leave_with_spark
+from leaselog.spark.extras import Extras, extra_columns, extras_of, joined
 from leaselog.spark.group_member import GroupMember
 from leaselog.spark.options import Acknowledge, BoxOptions, SourceOptions
 from leaselog.spark.outcome_box import OutcomeBox
 from leaselog.spark.outcomes import OUTCOME_COLUMNS, merged, report_of
 from leaselog.spark.queue_reader import QueueReader
 from leaselog.spark.range_reader import RangeReader, read_ranges
-from leaselog.spark.remarks import Remarks, joined, remark_columns, remarks_of
 from leaselog.spark.room import Room
 from leaselog.spark.runs import Runs
 
@@ -72,7 +72,7 @@ class KafkaShareDataSource(DataSource):
             raise ConfigError(
                 f"kafka-share takes the columns {', '.join(OUTCOME_COLUMNS)}; not there: {missing}"
             )
-        return _OutcomeWriter(BoxOptions.of(self._given), remark_columns(schema.fieldNames()))
+        return _OutcomeWriter(BoxOptions.of(self._given), extra_columns(schema.fieldNames()))
 
 
 class _Ranges(InputPartition):
@@ -163,26 +163,26 @@ class _Outcomes(WriterCommitMessage):
     """What one task's rows say."""
 
     outcomes: Runs
-    remarks: Remarks
+    extras: Extras
 
 
 class _OutcomeWriter(DataSourceStreamArrowWriter):
-    def __init__(self, options: BoxOptions, remark_columns: tuple[str, ...]) -> None:
+    def __init__(self, options: BoxOptions, extra_columns: tuple[str, ...]) -> None:
         self._options = options
-        self._remark_columns = remark_columns
+        self._extra_columns = extra_columns
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
-        reports, remarks = list[Runs](), list[Remarks]()
+        reports, extras = list[Runs](), list[Extras]()
         for batch in iterator:
             reports.append(report_of(_rows(batch, OUTCOME_COLUMNS)))
-            if self._remark_columns:
-                remarks.append(remarks_of(self._remark_columns, _rows(batch, self._remark_columns)))
-        return _Outcomes(merged(reports), joined(remarks))
+            if self._extra_columns:
+                extras.append(extras_of(self._extra_columns, _rows(batch, self._remark_columns)))
+        return _Outcomes(merged(reports), joined(extras))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         told = [message for message in messages if message is not None]
         outcomes = merged(message.outcomes for message in told)
-        OutcomeBox(self._options).drop(batchId, outcomes, joined(message.remarks for message in told))
+        OutcomeBox(self._options).drop(batchId, outcomes, joined(message.extras for message in told))
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
         """Nothing was said; the query ends, and its source gives back what it holds."""

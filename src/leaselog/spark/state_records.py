@@ -108,16 +108,16 @@ def _entry(
     return StateEntry(
         kind,
         place,
-        start_offset=_told(value.start_offset),
+        start_offset=_known(value.start_offset),
         snapshot_epoch=value.snapshot_epoch,
         state_epoch=state_epoch,
         leader_epoch=value.leader_epoch,
-        delivery_complete_count=_told(value.delivery_complete_count),
+        delivery_complete_count=_known(value.delivery_complete_count),
         stretches=_stretches(value.state_batches),
     )
 
 
-def _told(number: int) -> int | None:
+def _known(number: int) -> int | None:
     return None if number == _NONE else number
 
 

@@ -180,7 +180,7 @@ class CoordinatorOwner(ABC, Generic[Shard, Step]):
         self._log.error(
             f"a write of {self.SUBJECT} failed", partition=self.partition.name, error=outcome.code.name
         )
-        self._abandon(Refused(_told(outcome.code)))
+        self._abandon(Refused(_as_askers_are_told(outcome.code)))
         self._load_again()
 
     def _load_again(self) -> None:
@@ -207,7 +207,7 @@ class CoordinatorOwner(ABC, Generic[Shard, Step]):
         self._retry = asyncio.get_running_loop().call_later(pause_s, self.load)
 
 
-def _told(code: ErrorCode) -> ErrorCode:
+def _as_askers_are_told(code: ErrorCode) -> ErrorCode:
     """What whoever asked is told of a failed write: something that makes them look for the coordinator again."""
     if code in (ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.NOT_LEADER_OR_FOLLOWER):
         return ErrorCode.NOT_COORDINATOR

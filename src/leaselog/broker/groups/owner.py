@@ -32,7 +32,7 @@ from leaselog.coordination.group_commands import (
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
-from leaselog.coordination.group_turn import GroupLimits, Outcome
+from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.coordination.share_group_facts import Assignment, ShareEpochStored
 from leaselog.log import Appended, AppendRefused, Origin
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
@@ -138,7 +138,7 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
     def _records(self, facts: Iterable[GroupFact], now_ms: int) -> list[Record]:
         return records_of(facts, lambda fact: encode_fact(fact, now_ms), self._batch_bytes_max())
 
-    def _carry_out(self, outcome: Outcome, records: list[Record], now_ms: int) -> None:
+    def _carry_out(self, outcome: GroupOutcome, records: list[Record], now_ms: int) -> None:
         """What takes more than one batch is not atomic; each fact stands alone."""
         shard = self._shard
         assert shard is not None

@@ -32,23 +32,23 @@ LEAVE_STEP = 1_000
 class Watch:
     """A request that stays parked under its keys, and is told which of them were woken. Made by `WaitingRoom.watch`."""
 
-    __slots__ = ("_happened", "_is_time_up", "_told", "keys")
+    __slots__ = ("_happened", "_is_time_up", "_news", "keys")
 
     def __init__(self) -> None:
         self.keys: list[Hashable] = []
         #: what was woken since it was last asked for, in that order and once each
         self._happened: dict[Hashable, None] = {}
         self._is_time_up = False
-        self._told: asyncio.Future[None] | None = None
+        self._news: asyncio.Future[None] | None = None
 
     async def wait(self) -> tuple[Hashable, ...]:
         """The keys that were woken since the last call, as soon as there is one. None of them: the time is up."""
         if not self._happened and not self._is_time_up:
-            self._told = asyncio.get_running_loop().create_future()
+            self._news = asyncio.get_running_loop().create_future()
             try:
-                await self._told
+                await self._news
             finally:
-                self._told = None
+                self._news = None
         happened = tuple(self._happened)
         self._happened.clear()
         return happened
@@ -62,8 +62,8 @@ class Watch:
         self._tell()
 
     def _tell(self) -> None:
-        if self._told is not None and not self._told.done():
-            self._told.set_result(None)
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
 
 
 class Follower(Protocol):

@@ -16,8 +16,8 @@ from leaselog.client.errors import ClientError
 from leaselog.model import TopicId, TopicPartition
 
 if TYPE_CHECKING:
+    from leaselog.client.share.extras import Extra
     from leaselog.client.share.record import ShareRecord
-    from leaselog.client.share.remarks import Remark
 
 __all__ = [
     "GAP",
@@ -44,7 +44,7 @@ class AcknowledgeType(IntEnum):
 
 #: An acquired offset without a record: compacted away, or a transaction's marker. Never the application's to say.
 GAP = 0
-NO_REMARKS: Mapping[int, Remark] = {}
+NO_EXTRAS: Mapping[int, Extra] = {}
 #: runs of one type at least this long travel as one type, shorter ones share an array
 _LONG_RUN = 10
 
@@ -54,7 +54,7 @@ class WireBatch(NamedTuple):
     last: int
     #: one that holds for all offsets, or one for each
     types: tuple[int, ...]
-    remark: Remark | None = None
+    extra: Extra | None = None
 
 
 class TopicIdPartition(NamedTuple):
@@ -86,7 +86,7 @@ class Held:
     open: dict[int, ShareRecord[Any, Any]] = field(default_factory=dict)
     said: dict[int, int] = field(default_factory=dict)
     #: what was added to some of what was said
-    remarks: dict[int, Remark] = field(default_factory=dict)
+    extras: dict[int, Extra] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -152,43 +152,41 @@ class Bundle:
     #: how often it was refused for something that may pass
     failures: int = 0
     #: what was added to some of the types
-    remarks: Mapping[int, Remark] = field(default_factory=dict)
+    extras: Mapping[int, Extra] = field(default_factory=dict)
 
     @property
     def renews(self) -> bool:
         return AcknowledgeType.RENEW in self.types.values()
 
 
-def wire_batches(types: Mapping[int, int], remarks: Mapping[int, Remark] = NO_REMARKS) -> Iterator[WireBatch]:
-    """What was said, ascending and without overlap, as brokers demand it; a remark holds for all of its batch."""
-    for stretch in _stretches(sorted(types.items()), remarks):
-        remark = remarks.get(stretch[0][0])
+def wire_batches(types: Mapping[int, int], extras: Mapping[int, Extra] = NO_EXTRAS) -> Iterator[WireBatch]:
+    """What was said, ascending and without overlap, as brokers demand it; a extra holds for all of its batch."""
+    for stretch in _stretches(sorted(types.items()), extras):
+        extra = extras.get(stretch[0][0])
         start = 0
         for at, end in _long_runs(stretch):
-            yield from _batch(stretch[start:at], remark)
-            yield from _batch(stretch[at:end], remark)
+            yield from _batch(stretch[start:at], extra)
+            yield from _batch(stretch[at:end], extra)
             start = end
-        yield from _batch(stretch[start:], remark)
+        yield from _batch(stretch[start:], extra)
 
 
-def _batch(part: list[tuple[int, int]], remark: Remark | None) -> Iterable[WireBatch]:
+def _batch(part: list[tuple[int, int]], extra: Extra | None) -> Iterable[WireBatch]:
     if not part:
         return ()
     said = tuple(kind for _, kind in part)
     uniform = said.count(said[0]) == len(said)
-    return (WireBatch(part[0][0], part[-1][0], said[:1] if uniform else said, remark),)
+    return (WireBatch(part[0][0], part[-1][0], said[:1] if uniform else said, extra),)
 
 
-def _stretches(
-    pairs: list[tuple[int, int]], remarks: Mapping[int, Remark]
-) -> Iterator[list[tuple[int, int]]]:
-    """Maximal parts without a hole between their offsets, and with one remark or none."""
+def _stretches(pairs: list[tuple[int, int]], extras: Mapping[int, Extra]) -> Iterator[list[tuple[int, int]]]:
+    """Maximal parts without a hole between their offsets, and with one extra or none."""
     start = 0
     for at in range(1, len(pairs) + 1):
         if (
             at == len(pairs)
             or pairs[at][0] != pairs[at - 1][0] + 1
-            or (remarks and remarks.get(pairs[at][0]) != remarks.get(pairs[start][0]))
+            or (extras and extras.get(pairs[at][0]) != extras.get(pairs[start][0]))
         ):
             yield pairs[start:at]
             start = at

@@ -25,19 +25,19 @@ from leaselog.client.errors import (
     raise_for,
 )
 from leaselog.client.share.acknowledgements import AcknowledgeType, Commit, TopicIdPartition
+from leaselog.client.share.acknowledging import Acknowledging, Reason
 from leaselog.client.share.calling import HandlerThreads, call_plain, check_handler, is_async
 from leaselog.client.share.carrier import Carrier
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import ShareCore
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState, WakeupError
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.processing import ExceptionTypes, Judgement, Outcome, Processing
+from leaselog.client.share.processing import Acknowledgement, ExceptionTypes, Judgement, Processing
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark
 from leaselog.client.share.stopping import StopSignals
-from leaselog.client.share.verdicts import Reason, Verdicts
 from leaselog.client.share.worker import (
     DRAIN_TIMEOUT_S,
     EARLIEST,
@@ -73,7 +73,7 @@ _RENEWING_VERSION = 2
 _log = logging.getLogger("leaselog.client.share")
 
 
-class AsyncShareConsumer(Verdicts[K, V]):
+class AsyncShareConsumer(Acknowledging[K, V]):
     """A member of a share group. Use as ``async with``, or `close` it; it connects when it is first polled.
 
     Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. A text in place of the
@@ -296,16 +296,16 @@ class AsyncShareConsumer(Verdicts[K, V]):
             partition, offset, *kinds = more
             self.core.acknowledge_offset(record, partition, offset, *kinds)
 
-    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, extra: Extra | None) -> None:
         self._check_open()
         if kind is AcknowledgeType.RENEW and self.core.has_worker:
             self.core.renew_now(of[0] if len(of) == 1 else self.core.holdings.find(*of), _now_ms())
             self.pump()
         elif len(of) == 1:
-            self.core.acknowledge(of[0], kind, remark)
+            self.core.acknowledge(of[0], kind, extra)
         else:
             topic, partition, offset = of
-            self.core.acknowledge_offset(topic, partition, offset, kind, remark)
+            self.core.acknowledge_offset(topic, partition, offset, kind, extra)
 
     # commits
 
@@ -377,11 +377,13 @@ class AsyncShareConsumer(Verdicts[K, V]):
             self.core.is_worked_on = True
             self.pump()
 
-    def end_work_on(self, record: ShareRecord[Any, Any], outcome: Outcome, *, insist: bool) -> None:
+    def end_work_on(
+        self, record: ShareRecord[Any, Any], acknowledgement: Acknowledgement, *, insist: bool
+    ) -> None:
         """What `processing` does when the block ends: what was said in it stands, unless the end ``insists``."""
         holdings = self.core.holdings
         if holdings.is_open(record) and (insist or not holdings.has_said(record)):
-            holdings.acknowledge(record, outcome.kind, outcome.remark)
+            holdings.acknowledge(record, acknowledgement.kind, acknowledgement.extra)
 
     async def run(
         self,

@@ -19,6 +19,7 @@ from leaselog.client.config_values import Given
 from leaselog.client.forks import tell_of_forks
 from leaselog.client.loop_thread import LoopThread
 from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledging import Acknowledging, Reason
 from leaselog.client.share.async_consumer import (
     CLOSE_TIMEOUT_S,
     AcknowledgementCallback,
@@ -29,12 +30,11 @@ from leaselog.client.share.calling import HandlerThreads, call_plain, check_hand
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, IllegalState
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.metrics import MetricName
-from leaselog.client.share.processing import ExceptionTypes, Judgement, Outcome, Processing
+from leaselog.client.share.processing import Acknowledgement, ExceptionTypes, Judgement, Processing
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark
 from leaselog.client.share.stopping import StopSignals
-from leaselog.client.share.verdicts import Reason, Verdicts
 from leaselog.client.share.worker import (
     DRAIN_TIMEOUT_S,
     EARLIEST,
@@ -64,7 +64,7 @@ class _Driven(AsyncShareConsumer[Any, Any]):
         pass
 
 
-class ShareConsumer(Verdicts[K, V]):
+class ShareConsumer(Acknowledging[K, V]):
     """A member of a share group. Use as ``with``, or `close` it; it connects when it is first polled.
 
     Configuration is Kafka's, as a mapping, as keywords, or both; names have dots or underscores. A text in place of the
@@ -271,12 +271,12 @@ class ShareConsumer(Verdicts[K, V]):
         finally:
             self._in_use.release()
 
-    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, extra: Extra | None) -> None:
         if kind is AcknowledgeType.RENEW and self._consumer.core.has_worker:
             self._do(lambda: self._consumer._say(of, kind, None))  # a handler's, in a thread of its own
             return
         with self._use("acknowledge"):
-            self._consumer._say(of, kind, remark)
+            self._consumer._say(of, kind, extra)
 
     # commits
 
@@ -332,10 +332,12 @@ class ShareConsumer(Verdicts[K, V]):
             else:
                 self._do(lambda: self._consumer.begin_work_on(record))
 
-    def end_work_on(self, record: ShareRecord[Any, Any], outcome: Outcome, *, insist: bool) -> None:
+    def end_work_on(
+        self, record: ShareRecord[Any, Any], acknowledgement: Acknowledgement, *, insist: bool
+    ) -> None:
         """What `processing` does when the block ends: what was said in it stands, unless the end ``insists``."""
         with self._use("processing"):
-            self._consumer.end_work_on(record, outcome, insist=insist)
+            self._consumer.end_work_on(record, acknowledgement, insist=insist)
 
     def run(
         self,

@@ -148,8 +148,8 @@ class Carrier:
         """Raises ``UnsupportedVersion``; what this broker does without is told once."""
         _check_version(connection, ask)
         is_ours = connection.is_to_leaselog
-        self._core.met(ask.node_id, knows_remarks=is_ours)
-        if not is_ours and not self._has_warned and ask.has_asked_remarks:
+        self._core.met(ask.node_id, knows_extras=is_ours)
+        if not is_ours and not self._has_warned and ask.has_asked_extras:
             self._has_warned = True
             _log.warning(
                 "%s is no leaselog broker: it ignores delays and reasons, and there giving back is a plain release",

@@ -21,15 +21,15 @@ from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Comm
 from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
 from leaselog.client.share.backoff import backoff_ms
 from leaselog.client.share.config import RECORD_LIMIT, ShareConsumerConfig
+from leaselog.client.share.decoded import decoded
 from leaselog.client.share.errors import IllegalState
+from leaselog.client.share.extras import GIVEN_BACK, Extra
 from leaselog.client.share.holdings import Holdings
 from leaselog.client.share.membership import ShareMembership
 from leaselog.client.share.metrics import ShareMetrics
 from leaselog.client.share.node_session import FetchWish, NodeAsk, NodeSession
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import GIVEN_BACK, Remark
 from leaselog.client.share.routes import Routes
-from leaselog.client.share.withheld import withheld
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.errors import DecodeError
@@ -254,8 +254,8 @@ class ShareCore:
             return self.holdings.take_renewed(1)
         records = self._take_acquired(now_ms, 1)
         if len(records) > 1:
-            self.holdings.withhold(records[1:])
-            self._buffer.extendleft(reversed(withheld(records[1:])))
+            self.holdings.undeliver(records[1:])
+            self._buffer.extendleft(reversed(decoded(records[1:])))
         return records[:1]
 
     def _raise_what_to_know(self) -> None:
@@ -322,13 +322,13 @@ class ShareCore:
         return self._fetch_limit <= count < 2 * self._fetch_limit and self._may_fetch_ahead()
 
     def acknowledge(
-        self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT, remark: Remark | None = None
+        self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT, extra: Extra | None = None
     ) -> None:
         if self.has_worker and kind == AcknowledgeType.RENEW:
             raise IllegalState("A handler renews with `renew`.")
         if not self._config.is_explicit or kind.__class__ is not AcknowledgeType:
             kind = self._check_kind(kind)
-        self.holdings.acknowledge(record, kind, remark)
+        self.holdings.acknowledge(record, kind, extra)
 
     def acknowledge_offset(
         self,
@@ -336,9 +336,9 @@ class ShareCore:
         partition: int,
         offset: int,
         kind: AcknowledgeType = AcknowledgeType.ACCEPT,
-        remark: Remark | None = None,
+        extra: Extra | None = None,
     ) -> None:
-        self.holdings.acknowledge_offset(topic, partition, offset, self._check_kind(kind), remark)
+        self.holdings.acknowledge_offset(topic, partition, offset, self._check_kind(kind), extra)
 
     def begun(self, record: AnyRecord, now_ms: int) -> None:
         """From here on its delivery counts, and its lease is renewed for a while."""
@@ -371,9 +371,9 @@ class ShareCore:
         lease = record.lease
         return lease.is_renewable or self._lock_ms * _GIVE_BACK_AT < lease.deadline_ms - now_ms
 
-    def knows_remarks(self, record: AnyRecord) -> bool:
+    def knows_extras(self, record: AnyRecord) -> bool:
         """Whether the broker that lent it understands a delay and a reason."""
-        return self._nodes[record.lease.node_id].knows_remarks
+        return self._nodes[record.lease.node_id].knows_extras
 
     def give_back_unbegun(self, records: Iterable[AnyRecord]) -> None:
         """Nobody has begun to work on these: their delivery is not counted, where the broker knows how.
@@ -381,7 +381,7 @@ class ShareCore:
         Of another broker's they go back when the session ends, which on some costs less than a release.
         """
         for record in records:
-            if self.holdings.is_open(record) and self.knows_remarks(record):
+            if self.holdings.is_open(record) and self.knows_extras(record):
                 self.holdings.acknowledge(record, AcknowledgeType.RELEASE, GIVEN_BACK)
 
     def _check_kind(self, kind: AcknowledgeType) -> AcknowledgeType:
@@ -437,7 +437,7 @@ class ShareCore:
     def _give_back_buffer(self, now_ms: int) -> None:
         """Before a session ends; where nothing but its end gives back, that is left to it."""
         for acquired in self._buffer:
-            if self._nodes[acquired.lease.node_id].knows_remarks:
+            if self._nodes[acquired.lease.node_id].knows_extras:
                 self._give_back(acquired, now_ms)
         self._buffer.clear()
 
@@ -466,13 +466,13 @@ class ShareCore:
                 self._deadline(now_ms),
                 is_visible=False,
                 is_alone=True,
-                remarks=dict.fromkeys(offsets, GIVEN_BACK),
+                extras=dict.fromkeys(offsets, GIVEN_BACK),
             )
         )
 
-    def met(self, node_id: int, *, knows_remarks: bool) -> None:
+    def met(self, node_id: int, *, knows_extras: bool) -> None:
         """There is a connection to this broker; whether it is leaselog's."""
-        self._nodes[node_id].knows_remarks = knows_remarks
+        self._nodes[node_id].knows_extras = knows_extras
 
     def abandon(self, why: ClientError, now_ms: int) -> None:
         """Whatever is still undecided will never be: the connections go now."""
@@ -601,8 +601,8 @@ class ShareCore:
         return now_ms + self._config.default_api_timeout_ms
 
     def _queue_said(self, now_ms: int, commit: Commit | None, deadline_ms: int, *, is_urgent: bool) -> None:
-        for lease, types, remarks in self.holdings.take_said():
-            bundle = Bundle(lease, types, deadline_ms, commit, is_urgent, now_ms + RIDE_MS, remarks=remarks)
+        for lease, types, extras in self.holdings.take_said():
+            bundle = Bundle(lease, types, deadline_ms, commit, is_urgent, now_ms + RIDE_MS, extras=extras)
             if commit is not None:
                 commit.waiting.add(bundle)
             self.metrics.acknowledgements.record(len(types), now_ms)

@@ -14,15 +14,15 @@ from typing import Any
 
 from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Held, Lease, TopicIdPartition
 from leaselog.client.share.errors import IllegalState
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark
 
 __all__ = ["Holdings"]
 
 AnyRecord = ShareRecord[Any, Any]
 ACCEPT, RELEASE, RENEW = AcknowledgeType.ACCEPT, AcknowledgeType.RELEASE, AcknowledgeType.RENEW
 #: of one lease: types, and what was added to some of them
-Said = tuple[Lease, dict[int, int], dict[int, Remark]]
+Said = tuple[Lease, dict[int, int], dict[int, Extra]]
 
 
 class Holdings:
@@ -57,14 +57,14 @@ class Holdings:
         held = lease.held = self._held.setdefault(lease.where, Held())
         return held
 
-    def withhold(self, records: Iterable[AnyRecord]) -> None:
+    def undeliver(self, records: Iterable[AnyRecord]) -> None:
         """These were not delivered after all."""
         for record in records:
             if self.is_open(record) and (held := record.lease.held) is not None:
                 del held.open[record.offset]
                 _unsay(held, record.offset)
 
-    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType, remark: Remark | None = None) -> None:
+    def acknowledge(self, record: AnyRecord, kind: AcknowledgeType, extra: Extra | None = None) -> None:
         """Raises ``IllegalState`` for a record that is not waiting for it."""
         held = record.lease.held
         if held is None or held.open.get(record.offset) is not record:
@@ -75,15 +75,15 @@ class Holdings:
                 " or accept it by topic, partition and offset"
             )
         held.said[record.offset] = kind
-        if remark is not None or held.remarks:
-            _remark(held, record.offset, remark)
+        if extra is not None or held.extras:
+            _extra(held, record.offset, extra)
 
     def acknowledge_offset(
-        self, topic: str, partition: int, offset: int, kind: AcknowledgeType, remark: Remark | None = None
+        self, topic: str, partition: int, offset: int, kind: AcknowledgeType, extra: Extra | None = None
     ) -> None:
         held = self._held_at(topic, partition, offset)
         held.said[offset] = kind
-        _remark(held, offset, remark)
+        _extra(held, offset, extra)
 
     def find(self, topic: str, partition: int, offset: int) -> AnyRecord:
         """The open record there. Raises ``IllegalState``."""
@@ -135,13 +135,13 @@ class Holdings:
                 record = held.open.pop(offset)
                 if record.lease is not lease:
                     lease = record.lease
-                    _, types, remarks = taken.setdefault(lease, (lease, {}, {}))
+                    _, types, extras = taken.setdefault(lease, (lease, {}, {}))
                 types[offset] = kind
-                if held.remarks and (remark := held.remarks.get(offset)) is not None:
-                    remarks[offset] = remark
+                if held.extras and (extra := held.extras.get(offset)) is not None:
+                    extras[offset] = extra
                 if kind == RENEW:
                     self._renewing[lease, offset] = record
-            held.said, held.remarks = {}, {}
+            held.said, held.extras = {}, {}
         return list(taken.values())
 
     def renewed(self, bundle: Bundle, lease: Lease | None) -> None:
@@ -170,14 +170,14 @@ class Holdings:
         yield from by_lease.items()
 
 
-def _remark(held: Held, offset: int, remark: Remark | None) -> None:
+def _extra(held: Held, offset: int, extra: Extra | None) -> None:
     """The last word counts, with what was added to it or with nothing."""
-    if remark is None:
-        held.remarks.pop(offset, None)
+    if extra is None:
+        held.extras.pop(offset, None)
     else:
-        held.remarks[offset] = remark
+        held.extras[offset] = extra
 
 
 def _unsay(held: Held, offset: int) -> None:
     held.said.pop(offset, None)
-    held.remarks.pop(offset, None)
+    held.extras.pop(offset, None)

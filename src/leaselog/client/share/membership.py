@@ -62,7 +62,7 @@ class ShareMembership:
         self._eager_ms = EAGER_INTERVAL_MS
         self._topics: tuple[str, ...] = ()
         #: what the coordinator is known to have been told; None makes the next heartbeat a full one
-        self._told: tuple[str, ...] | None = None
+        self._sent_topics: tuple[str, ...] | None = None
         self._is_member = False
         self._is_waiting = False
         self._must_leave = False
@@ -134,13 +134,13 @@ class ShareMembership:
             return self._send(LEAVING, None)
         if not self._wants_membership:
             return None
-        is_full = self.epoch == JOINING or self._told is None
-        return self._send(self.epoch, self._topics if is_full or self._told != self._topics else None)
+        is_full = self.epoch == JOINING or self._sent_topics is None
+        return self._send(self.epoch, self._topics if is_full or self._sent_topics != self._topics else None)
 
     def _send(self, epoch: int, topics: tuple[str, ...] | None) -> ShareGroupHeartbeatRequest:
         self._is_waiting = True
         self.heartbeats += 1
-        is_full = topics is not None and (epoch == JOINING or self._told is None)
+        is_full = topics is not None and (epoch == JOINING or self._sent_topics is None)
         return ShareGroupHeartbeatRequest(
             group_id=self.group_id,
             member_id=self.member_id,
@@ -163,14 +163,14 @@ class ShareMembership:
         self._is_member = True
         self.epoch = answer.member_epoch
         if request.subscribed_topic_names is not None:
-            self._told = tuple(request.subscribed_topic_names)
+            self._sent_topics = tuple(request.subscribed_topic_names)
         self._interval_ms = max(1, answer.heartbeat_interval_ms)
         if not self._topics:  # left while this was under way
             self._must_leave = True
             self._next_ms = now_ms
             return False
         self._take_assignment(answer)
-        if self._told == self._topics:
+        if self._sent_topics == self._topics:
             self._next_ms = now_ms + self._pause_ms()
         return False
 
@@ -195,7 +195,7 @@ class ShareMembership:
     def unanswered(self, now_ms: int) -> None:
         """No answer: the next heartbeat says everything, for nobody knows what of this one arrived."""
         self._is_waiting = False
-        self._told = None
+        self._sent_topics = None
         self._try_later(now_ms)
 
     def _try_later(self, now_ms: int) -> None:
@@ -206,7 +206,7 @@ class ShareMembership:
         )
 
     def _refused(self, error: BrokerError, now_ms: int) -> bool:
-        self._told = None
+        self._sent_topics = None
         self._try_later(now_ms)
         if error.code in _COORDINATOR_MOVED:
             return True
@@ -227,7 +227,7 @@ class ShareMembership:
     def _left(self) -> None:
         self.epoch = JOINING
         self.assignment = frozenset()
-        self._told = None
+        self._sent_topics = None
         self._is_member = self._must_leave = False
 
 

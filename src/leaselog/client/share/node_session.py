@@ -17,7 +17,7 @@ from leaselog.client.share.acknowledgements import (
     WireBatch,
     wire_batches,
 )
-from leaselog.client.share.remarks import Remark
+from leaselog.client.share.extras import Extra
 from leaselog.model import ErrorCode
 from leaselog.wire.messages import share_fetch
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
@@ -68,10 +68,10 @@ class NodeAsk:
     wait_ms: int = 0
 
     @property
-    def has_asked_remarks(self) -> bool:
+    def has_asked_extras(self) -> bool:
         """Whether the application added something to an acknowledgement in here."""
         return any(
-            remark.is_asked for some in self.bundles.values() for b in some for remark in b.remarks.values()
+            extra.is_asked for some in self.bundles.values() for b in some for extra in b.extras.values()
         )
 
     @property
@@ -94,8 +94,8 @@ class NodeSession:
         self.not_before_ms = 0
         #: requests in a row that brought nothing but errors
         self.failures = 0
-        #: the broker is leaselog's; others are not bothered with remarks
-        self.knows_remarks = False
+        #: the broker is leaselog's; others are not bothered with extras
+        self.knows_extras = False
 
     @property
     def is_open(self) -> bool:
@@ -199,10 +199,10 @@ class NodeSession:
         said = dict[TopicIdPartition, WireBatches]()
         for where, some in bundles.items():
             types = {offset: kind for bundle in some for offset, kind in bundle.types.items()}
-            remarks = dict[int, Remark]()
-            if self.knows_remarks:
-                remarks = {offset: remark for bundle in some for offset, remark in bundle.remarks.items()}
-            said[where] = list(map(_batch, wire_batches(types, remarks)))
+            extras = dict[int, Extra]()
+            if self.knows_extras:
+                extras = {offset: extra for bundle in some for offset, extra in bundle.extras.items()}
+            said[where] = list(map(_batch, wire_batches(types, extras)))
         return said
 
     def _acknowledgement(self, bundles: dict[TopicIdPartition, list[Bundle]], epoch: int) -> NodeAsk:
@@ -255,8 +255,8 @@ def _acknowledge_topics(said: Mapping[TopicIdPartition, WireBatches]) -> list[Ex
 
 
 def _batch(batch: WireBatch) -> ExtendedAcknowledgementBatch:
-    remark = batch.remark
-    if remark is None:
+    extra = batch.extra
+    if extra is None:
         return ExtendedAcknowledgementBatch(
             first_offset=batch.first, last_offset=batch.last, acknowledge_types=batch.types
         )
@@ -264,9 +264,9 @@ def _batch(batch: WireBatch) -> ExtendedAcknowledgementBatch:
         first_offset=batch.first,
         last_offset=batch.last,
         acknowledge_types=batch.types,
-        release_delay_ms=remark.delay_ms,
-        reject_reason=remark.reason,
-        given_back=remark.given_back,
+        release_delay_ms=extra.delay_ms,
+        reject_reason=extra.reason,
+        given_back=extra.given_back,
     )
 
 

@@ -14,10 +14,10 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.errors import Reject, Transient
+from leaselog.client.share.extras import Extra, delay_ms_of, reason_of
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark, delay_ms_of, reason_of
 
-__all__ = ["ExceptionTypes", "Judgement", "Outcome", "Processing"]
+__all__ = ["ExceptionTypes", "Judgement", "Acknowledgement", "Processing"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -28,9 +28,9 @@ _log = logging.getLogger("leaselog.client.share")
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class Acknowledgement:
     kind: AcknowledgeType
-    remark: Remark | None = None
+    extra: Extra | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +45,17 @@ class Judgement:
     def of(cls, *, reject: ExceptionTypes = (), transient: ExceptionTypes = ()) -> Self:
         return cls(_types("reject", reject), _types("transient", transient))
 
-    def outcome(self, record: ShareRecord[Any, Any], error: BaseException | None) -> Outcome:
+    def acknowledgement(self, record: ShareRecord[Any, Any], error: BaseException | None) -> Acknowledgement:
         """What the end of the work means for the record."""
         error = record.error if error is None else error
         if error is None:
-            return Outcome(AcknowledgeType.ACCEPT)
+            return Acknowledgement(AcknowledgeType.ACCEPT)
         if isinstance(error, Transient):
-            return Outcome(AcknowledgeType.RELEASE, _delay_of(error))
+            return Acknowledgement(AcknowledgeType.RELEASE, _delay_of(error))
         rejects = isinstance(error, (Reject, *self.reject)) and not isinstance(error, self.transient)
         if rejects and isinstance(error, Exception):
-            return Outcome(AcknowledgeType.REJECT, Remark(reason=_reason_of(error)))
-        return Outcome(AcknowledgeType.RELEASE)
+            return Acknowledgement(AcknowledgeType.REJECT, Extra(reason=_reason_of(error)))
+        return Acknowledgement(AcknowledgeType.RELEASE)
 
 
 def _types(name: str, given: Iterable[object]) -> tuple[type[BaseException], ...]:
@@ -72,43 +72,45 @@ def _reason_of(error: Exception) -> str:
     return reason_of(error)
 
 
-def _delay_of(error: Transient) -> Remark | None:
+def _delay_of(error: Transient) -> Extra | None:
     if error.delay is None:
         return None
     try:
-        return Remark(delay_ms_of(max(0.0, error.delay)), is_asked=True)
+        return Extra(delay_ms_of(max(0.0, error.delay)), is_asked=True)
     except (TypeError, ValueError):
         _log.warning("%s(delay=%r): expected seconds", type(error).__name__, error.delay)
         return None
 
 
-class _Bench(Protocol):
+class _Consumer(Protocol):
     """Where the work is done: the consumer, as far as `Processing` has to know it."""
 
     def begin_work_on(self, record: ShareRecord[Any, Any], /) -> None: ...
 
-    def end_work_on(self, record: ShareRecord[Any, Any], outcome: Outcome, /, *, insist: bool) -> None: ...
+    def end_work_on(
+        self, record: ShareRecord[Any, Any], said: Acknowledgement, /, *, insist: bool
+    ) -> None: ...
 
 
 class Processing(Generic[K, V]):
     """Use as ``with``. A record that could not be deserialised is not accepted even if the block ends well."""
 
     def __init__(
-        self, bench: _Bench, record: ShareRecord[K, V], judgement: Judgement, suppress: bool
+        self, consumer: _Consumer, record: ShareRecord[K, V], judgement: Judgement, suppress: bool
     ) -> None:
-        self._bench = bench
+        self._consumer = consumer
         self._record = record
         self._judgement = judgement
         self._suppress = suppress
 
     def __enter__(self) -> ShareRecord[K, V]:
-        self._bench.begin_work_on(self._record)
+        self._consumer.begin_work_on(self._record)
         return self._record
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        outcome = self._judgement.outcome(self._record, error)
-        insists = error is not None or outcome.kind is AcknowledgeType.REJECT
-        self._bench.end_work_on(self._record, outcome, insist=insists)
+        acknowledgement = self._judgement.acknowledgement(self._record, error)
+        insists = error is not None or acknowledgement.kind is AcknowledgeType.REJECT
+        self._consumer.end_work_on(self._record, acknowledgement, insist=insists)
         return self._suppress and isinstance(error, Exception)

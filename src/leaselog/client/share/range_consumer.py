@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from leaselog.client.errors import ClientError
 from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.async_consumer import AsyncShareConsumer
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_core import LentRanges, RangeCore, has_ended
-from leaselog.client.share.remarks import Remark
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_uuid
 
@@ -69,15 +69,15 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
         self,
         outcomes: Iterable[tuple[Lease, Mapping[int, int]]],
         timeout: float,
-        remarks: Mapping[Lease, Mapping[int, Remark]] | None = None,
+        extras: Mapping[Lease, Mapping[int, Extra]] | None = None,
     ) -> list[tuple[Lease, ClientError | None]]:
         """Acknowledge offsets of leases with these types. Of each lease None, or why the broker may not know it.
 
-        ``remarks`` add to some of the types what a broker that is leaselog's understands.
+        ``extras`` add to some of the types what a broker that is leaselog's understands.
         """
         with self._in_use("settle"):
             timeout_ms = int(timeout * 1000)
-            added = remarks or {}
+            added = extras or {}
             sent = [
                 (lease, self._ranges.settle(lease, types, _now_ms(), timeout_ms, added.get(lease)))
                 for lease, types in outcomes

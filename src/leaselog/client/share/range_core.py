@@ -17,9 +17,9 @@ from leaselog.client.share.acquired import LentRange
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import ShareCore
 from leaselog.client.share.errors import IllegalState
+from leaselog.client.share.extras import Extra
 from leaselog.client.share.holdings import Holdings
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark
 
 __all__ = ["LentRanges", "RangeCore"]
 
@@ -111,7 +111,7 @@ class RangeCore(ShareCore):
         types: Mapping[int, int],
         now_ms: int,
         timeout_ms: int,
-        remarks: Mapping[int, Remark] | None = None,
+        extras: Mapping[int, Extra] | None = None,
     ) -> Commit:
         """Acknowledge some offsets of a lease, at once. The commit is done when it is known what came of it."""
         self._held.settle(lease, types)
@@ -123,7 +123,7 @@ class RangeCore(ShareCore):
             commit,
             is_urgent=True,
             is_visible=False,
-            remarks=remarks or {},
+            extras=extras or {},
         )
         commit.waiting.add(bundle)
         if lease.life.ended is not None:

@@ -22,10 +22,10 @@ from leaselog.client.errors import BrokerError, ClientError
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.calling import WrongHandler
 from leaselog.client.share.errors import RecordDeserializationError, Reject, Transient, WakeupError
+from leaselog.client.share.extras import Extra, reason_of
 from leaselog.client.share.group_terms import GroupTerms, learn_terms, meet_group
-from leaselog.client.share.processing import ExceptionTypes, Judgement, Outcome
+from leaselog.client.share.processing import Acknowledgement, ExceptionTypes, Judgement
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark, reason_of
 from leaselog.client.share.retrying import DEFAULT_DELAYS_S, Outage, RetryDelays
 from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.surroundings import monotonic_s, new_chance
@@ -98,7 +98,7 @@ class _Kept:
     due_ms: int
     number: int
     record: AnyRecord = field(compare=False)
-    outcome: Outcome = field(compare=False)
+    acknowledgement: Acknowledgement = field(compare=False)
     is_to_be_tried: bool = field(default=False, compare=False)
 
     def is_lost(self, now_ms: int) -> bool:
@@ -294,14 +294,16 @@ class WorkLoop:
             for one in late:
                 self._release(one)
 
-    def _keep(self, record: AnyRecord, outcome: Outcome, delay_ms: int, *, is_to_be_tried: bool) -> None:
+    def _keep(
+        self, record: AnyRecord, acknowledgement: Acknowledgement, delay_ms: int, *, is_to_be_tried: bool
+    ) -> None:
         self._kept_ever += 1
         due_ms = _now_ms() + delay_ms
-        heapq.heappush(self._kept, _Kept(due_ms, self._kept_ever, record, outcome, is_to_be_tried))
+        heapq.heappush(self._kept, _Kept(due_ms, self._kept_ever, record, acknowledgement, is_to_be_tried))
 
     def _release(self, kept: _Kept) -> None:
         self._tried.discard(kept.record)
-        self._consumer.end_work_on(kept.record, kept.outcome, insist=True)
+        self._consumer.end_work_on(kept.record, kept.acknowledgement, insist=True)
 
     def _begin_handlers(self, now_ms: int) -> None:
         while self._waiting and self._may_begin(now_ms):
@@ -341,10 +343,10 @@ class WorkLoop:
                 error = failed
         self._tried.discard(record)
         if error is not None and self._is_cut:
-            self._consumer.end_work_on(record, Outcome(AcknowledgeType.RELEASE), insist=True)
+            self._consumer.end_work_on(record, Acknowledgement(AcknowledgeType.RELEASE), insist=True)
         elif error is not None and _ends_everything(error):
             self._ended_by = self._ended_by or error
-            self._release_later(record, Outcome(AcknowledgeType.RELEASE))
+            self._release_later(record, Acknowledgement(AcknowledgeType.RELEASE))
         elif (kind := self._judge(record, error, is_trial)) is not AcknowledgeType.ACCEPT:
             assert error is not None
             told = error if isinstance(error, Exception) else _as_exception(error)
@@ -354,21 +356,21 @@ class WorkLoop:
 
     def _judge(self, record: AnyRecord, error: BaseException | None, is_trial: bool) -> AcknowledgeType:
         """Says what becomes of the record, and returns it."""
-        outcome = self._options.judgement.outcome(record, error)
-        if error is not None and outcome.kind is AcknowledgeType.RELEASE:
-            return self._failed(record, error, outcome, is_trial)
+        acknowledgement = self._options.judgement.acknowledgement(record, error)
+        if error is not None and acknowledgement.kind is AcknowledgeType.RELEASE:
+            return self._failed(record, error, acknowledgement, is_trial)
         if self._outage.worked():
             seconds = (_now_ms() - self._outage.begun_ms) / 1000
             _log.warning("records succeed again, after %.0f s in which all of them failed", seconds)
-        self._consumer.end_work_on(record, outcome, insist=True)
-        return outcome.kind
+        self._consumer.end_work_on(record, acknowledgement, insist=True)
+        return acknowledgement.kind
 
     def _failed(
-        self, record: AnyRecord, error: BaseException, outcome: Outcome, is_trial: bool
+        self, record: AnyRecord, error: BaseException, acknowledgement: Acknowledgement, is_trial: bool
     ) -> AcknowledgeType:
         now_ms = _now_ms()
-        if outcome.remark is not None and record.delivery_count == 1:
-            self._release_later(record, outcome)  # sent on to another time rather than failed
+        if acknowledgement.extra is not None and record.delivery_count == 1:
+            self._release_later(record, acknowledgement)  # sent on to another time rather than failed
             return AcknowledgeType.RELEASE
         if self._outage.failed((record.where, record.offset), now_ms, is_trial=is_trial):
             _log.warning(
@@ -377,13 +379,13 @@ class WorkLoop:
             )
         if is_trial and self._outage.is_open and not self._is_ending and self._outage.may_try_again(record):
             self._tried.add(record)
-            self._keep(record, outcome, _delay_ms_of(outcome), is_to_be_tried=True)
+            self._keep(record, acknowledgement, _delay_ms_of(acknowledgement), is_to_be_tried=True)
             return AcknowledgeType.RENEW
         if self._is_hopeless(error):
             return self._reject(record, error)
         if record.is_last_attempt:
             return self._failed_at_last(record, error)
-        self._release_later(record, outcome)
+        self._release_later(record, acknowledgement)
         return AcknowledgeType.RELEASE
 
     def _is_hopeless(self, error: BaseException) -> bool:
@@ -393,32 +395,32 @@ class WorkLoop:
         return is_unreadable and not stays and bool(self._terms.dead_letter_topic)
 
     def _reject(self, record: AnyRecord, error: BaseException) -> AcknowledgeType:
-        remark = Remark(reason=reason_of(error)) if self._core.knows_remarks(record) else None
-        self._consumer.end_work_on(record, Outcome(AcknowledgeType.REJECT, remark), insist=True)
+        extra = Extra(reason=reason_of(error)) if self._core.knows_extras(record) else None
+        self._consumer.end_work_on(record, Acknowledgement(AcknowledgeType.REJECT, extra), insist=True)
         return AcknowledgeType.REJECT
 
     def _failed_at_last(self, record: AnyRecord, error: BaseException) -> AcknowledgeType:
         """It will not come again, whatever is said. Where there are dead letters, its own says why."""
-        if self._terms.dead_letter_topic and self._core.knows_remarks(record):
+        if self._terms.dead_letter_topic and self._core.knows_extras(record):
             return self._reject(record, error)
         if not self._terms.dead_letter_topic:
             self._warn_of_loss(record, _now_ms())
-        self._consumer.end_work_on(record, Outcome(AcknowledgeType.RELEASE), insist=True)
+        self._consumer.end_work_on(record, Acknowledgement(AcknowledgeType.RELEASE), insist=True)
         return AcknowledgeType.RELEASE
 
-    def _release_later(self, record: AnyRecord, outcome: Outcome) -> None:
+    def _release_later(self, record: AnyRecord, acknowledgement: Acknowledgement) -> None:
         if not self._core.holdings.is_open(record):
             return
-        remark = outcome.remark
-        if remark is None and not (self._terms.has_backoff and self._options.retry_delays_s is None):
-            remark = Remark(self._delays.delay_ms(record.delivery_count))
-        delay_ms = _delay_ms_of(Outcome(outcome.kind, remark))
-        if self._core.knows_remarks(record):
-            self._consumer.end_work_on(record, Outcome(outcome.kind, remark), insist=True)
+        extra = acknowledgement.extra
+        if extra is None and not (self._terms.has_backoff and self._options.retry_delays_s is None):
+            extra = Extra(self._delays.delay_ms(record.delivery_count))
+        delay_ms = _delay_ms_of(Acknowledgement(acknowledgement.kind, extra))
+        if self._core.knows_extras(record):
+            self._consumer.end_work_on(record, Acknowledgement(acknowledgement.kind, extra), insist=True)
         elif delay_ms > 0 and not self._is_ending:
-            self._keep(record, Outcome(outcome.kind), delay_ms, is_to_be_tried=False)
+            self._keep(record, Acknowledgement(acknowledgement.kind), delay_ms, is_to_be_tried=False)
         else:
-            self._consumer.end_work_on(record, Outcome(outcome.kind), insist=True)
+            self._consumer.end_work_on(record, Acknowledgement(acknowledgement.kind), insist=True)
 
     def _warn_of_loss(self, record: AnyRecord, now_ms: int) -> None:
         if self._warned_ms is not None and now_ms - self._warned_ms < _WARN_EVERY_MS:
@@ -445,11 +447,11 @@ class WorkLoop:
     def _give_back(self) -> None:
         tried = [record for record in self._waiting if record in self._tried]
         for record in tried:
-            self._release_later(record, Outcome(AcknowledgeType.RELEASE))
+            self._release_later(record, Acknowledgement(AcknowledgeType.RELEASE))
         self._core.give_back_unbegun(record for record in self._waiting if record not in self._tried)
         for one in self._kept:
             if one.is_to_be_tried:
-                self._release_later(one.record, one.outcome)
+                self._release_later(one.record, one.acknowledgement)
             else:
                 self._release(one)
         self._waiting.clear()
@@ -473,8 +475,10 @@ class WorkLoop:
             self._cut()
 
 
-def _delay_ms_of(outcome: Outcome) -> int:
-    return min(0 if outcome.remark is None else max(0, outcome.remark.delay_ms), _LONGEST_KEPT_MS)
+def _delay_ms_of(acknowledgement: Acknowledgement) -> int:
+    return min(
+        0 if acknowledgement.extra is None else max(0, acknowledgement.extra.delay_ms), _LONGEST_KEPT_MS
+    )
 
 
 def _ends_everything(error: BaseException) -> bool:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.wire.share_extensions import NO_DELAY
 
-__all__ = ["GIVEN_BACK", "MAX_REASON_CHARS", "Remark", "delay_ms_of", "reason_of", "remark_of"]
+__all__ = ["GIVEN_BACK", "MAX_REASON_CHARS", "Extra", "delay_ms_of", "reason_of", "extra_of"]
 
 #: A reason becomes a header of the dead letter: enough to see the cause, and no dump.
 MAX_REASON_CHARS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class Extra:
     delay_ms: int = NO_DELAY
     reason: str | None = None
     given_back: bool = False
@@ -27,12 +27,10 @@ class Remark:
 
 
 #: of records that were fetched and that the application never saw
-GIVEN_BACK = Remark(given_back=True)
+GIVEN_BACK = Extra(given_back=True)
 
 
-def remark_of(
-    kind: AcknowledgeType, delay: float | None, reason: str | BaseException | None
-) -> Remark | None:
+def extra_of(kind: AcknowledgeType, delay: float | None, reason: str | BaseException | None) -> Extra | None:
     """What an application said with an acknowledgement. Raises ``ValueError`` for what does not go with its type."""
     if delay is None and reason is None:
         return None
@@ -40,7 +38,7 @@ def remark_of(
         raise ValueError(f"delay={delay}: of {kind.name}, expected with RELEASE only")
     if reason is not None and kind is not AcknowledgeType.REJECT:
         raise ValueError(f"reason={reason!r}: of {kind.name}, expected with REJECT only")
-    return Remark(
+    return Extra(
         NO_DELAY if delay is None else delay_ms_of(delay),
         reason_of(reason) if reason is not None else None,
         is_asked=True,
@@ -56,12 +54,12 @@ def delay_ms_of(delay: float) -> int:
 
 def reason_of(cause: str | BaseException) -> str:
     """What an exception, or a text, says as a reason: as long as a header may be, and nothing that is not text."""
-    text = cause if isinstance(cause, str) else _told(cause)
+    text = cause if isinstance(cause, str) else _described(cause)
     text = text.encode("utf-8", "replace").decode()
     return text if len(text) <= MAX_REASON_CHARS else text[: MAX_REASON_CHARS - 1] + "…"
 
 
-def _told(error: BaseException) -> str:
+def _described(error: BaseException) -> str:
     name = type(error).__name__
     try:
         words = str(error)

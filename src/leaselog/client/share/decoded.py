@@ -15,12 +15,12 @@ from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.acquired import Acquired, Decoding, LentRange, Taken
 from leaselog.client.share.record import ShareRecord
 
-__all__ = ["Withheld", "withheld"]
+__all__ = ["Decoded", "decoded"]
 
 AnyRecord = ShareRecord[Any, Any]
 
 
-class Withheld(Acquired):
+class Decoded(Acquired):
     def __init__(self, lease: Lease, records: Iterable[AnyRecord]) -> None:
         super().__init__(lease, b"", ())
         self._records = deque(records)
@@ -43,6 +43,6 @@ class Withheld(Acquired):
         return taken
 
 
-def withheld(records: Iterable[AnyRecord]) -> list[Withheld]:
+def decoded(records: Iterable[AnyRecord]) -> list[Decoded]:
     """In their order, a lease after the other."""
-    return [Withheld(lease, some) for lease, some in groupby(records, key=lambda record: record.lease)]
+    return [Decoded(lease, some) for lease, some in groupby(records, key=lambda record: record.lease)]

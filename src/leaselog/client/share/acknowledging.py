@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import Any, Generic, TypeVar, overload
 
 from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.extras import Extra, extra_of
 from leaselog.client.share.record import ShareRecord
-from leaselog.client.share.remarks import Remark, remark_of
 
-__all__ = ["Reason", "Verdicts"]
+__all__ = ["Reason", "Acknowledging"]
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -19,13 +19,13 @@ V = TypeVar("V")
 #: a text, or the exception that says it
 Reason = str | BaseException
 
-_ASKED_BACK = Remark(given_back=True, is_asked=True)
+_ASKED_BACK = Extra(given_back=True, is_asked=True)
 
 
-class Verdicts(Generic[K, V]):
+class Acknowledging(Generic[K, V]):
     """Each raises ``IllegalState`` in implicit mode, and for a record that is not waiting for it."""
 
-    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, remark: Remark | None) -> None:
+    def _say(self, of: tuple[Any, ...], kind: AcknowledgeType, extra: Extra | None) -> None:
         """``of`` a record, or of topic, partition, offset."""
         raise NotImplementedError
 
@@ -41,7 +41,7 @@ class Verdicts(Generic[K, V]):
             *names, kind = of
             of = tuple(names)
         kind = AcknowledgeType.ACCEPT if kind is None else AcknowledgeType(kind)
-        self._say(of, kind, remark_of(kind, delay, reason))
+        self._say(of, kind, extra_of(kind, delay, reason))
 
     @overload
     def accept(self, record: ShareRecord[K, V], /) -> None: ...
@@ -64,7 +64,7 @@ class Verdicts(Generic[K, V]):
 
         Without a ``delay`` the group's backoff holds. Only leaselog brokers have delays; others deliver at once.
         """
-        self._say(of, AcknowledgeType.RELEASE, remark_of(AcknowledgeType.RELEASE, delay, None))
+        self._say(of, AcknowledgeType.RELEASE, extra_of(AcknowledgeType.RELEASE, delay, None))
 
     @overload
     def reject(self, record: ShareRecord[K, V], /, *, reason: Reason | None = None) -> None: ...
@@ -78,7 +78,7 @@ class Verdicts(Generic[K, V]):
         The ``reason``, a text or an exception, becomes the cause of its dead letter, a thousand characters of it at
         most. Only leaselog brokers keep a reason.
         """
-        self._say(of, AcknowledgeType.REJECT, remark_of(AcknowledgeType.REJECT, None, reason))
+        self._say(of, AcknowledgeType.REJECT, extra_of(AcknowledgeType.REJECT, None, reason))
 
     @overload
     def renew(self, record: ShareRecord[K, V], /) -> None: ...

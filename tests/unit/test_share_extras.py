@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.client.share.remarks import MAX_REASON_CHARS, delay_ms_of, reason_of
+from leaselog.client.share.extras import MAX_REASON_CHARS, delay_ms_of, reason_of
 
 
 class Untellable(Exception):
