@@ -51,6 +51,7 @@ PAGES = {
             "orders-0 0 0",
             "orders-2 0\nGroupState.EMPTY\n",
             "{'client-id': 'loader'} {'producer_byte_rate': 1048576.0}\n",
+            "alice SCRAM-SHA-512 8192\n",
             "0 put back, 0 skipped, 0 gone\n",
             "Quota configs for client-id 'loader' are producer_byte_rate=1048576.0\n",
             "nobody of that name\nalready there: ['orders']\n",

@@ -1,5 +1,6 @@
 """Typed administration of any Kafka-compatible cluster: ``Admin`` blocks, ``AsyncAdmin`` awaits."""
 
+from leaselog.admin.acls import create_acls, delete_acls, describe_acls
 from leaselog.admin.async_admin import AsyncAdmin
 from leaselog.admin.blocking_admin import Admin
 from leaselog.admin.client_quotas import (
@@ -52,6 +53,15 @@ from leaselog.admin.log_dirs import LogDirDescription, ReplicaDescription, descr
 from leaselog.admin.nodes import ClusterDescription, describe_cluster
 from leaselog.admin.outcome import Outcomes, SomeFailed, settle
 from leaselog.admin.records import HIGH_WATERMARK, delete_records
+from leaselog.admin.scram_credentials import (
+    DEFAULT_ITERATIONS,
+    ScramCredentialInfo,
+    ScramDeletion,
+    ScramMechanism,
+    ScramUpsertion,
+    alter_user_scram_credentials,
+    describe_user_scram_credentials,
+)
 from leaselog.admin.share_groups import (
     ShareOffset,
     alter_share_group_offsets,
@@ -78,11 +88,25 @@ from leaselog.admin.topics import (
     list_topics,
     topic_id_text,
 )
+from leaselog.model import (
+    AclBinding,
+    AclFilter,
+    AclOperation,
+    AclPermission,
+    AclResourceType,
+    PatternType,
+)
 
 __all__ = [
     "ANY_NAME",
+    "DEFAULT_ITERATIONS",
     "HIGH_WATERMARK",
     "MAX_HOPS",
+    "AclBinding",
+    "AclFilter",
+    "AclOperation",
+    "AclPermission",
+    "AclResourceType",
     "Admin",
     "AsyncAdmin",
     "ClusterDescription",
@@ -107,6 +131,7 @@ __all__ = [
     "NewTopic",
     "Outcomes",
     "PartitionDescription",
+    "PatternType",
     "QuotaEntity",
     "QuotaName",
     "RedriveResult",
@@ -114,6 +139,10 @@ __all__ = [
     "ReplicaDescription",
     "Resource",
     "ResourceType",
+    "ScramCredentialInfo",
+    "ScramDeletion",
+    "ScramMechanism",
+    "ScramUpsertion",
     "ShareOffset",
     "SharePartitionDescription",
     "SharePause",
@@ -125,14 +154,18 @@ __all__ = [
     "alter_configs",
     "alter_consumer_group_offsets",
     "alter_share_group_offsets",
+    "alter_user_scram_credentials",
     "configured_names",
+    "create_acls",
     "create_partitions",
     "create_topics",
+    "delete_acls",
     "delete_consumer_group_offsets",
     "delete_groups",
     "delete_records",
     "delete_share_group_offsets",
     "delete_topics",
+    "describe_acls",
     "describe_client_quotas",
     "describe_cluster",
     "describe_configs",
@@ -141,6 +174,7 @@ __all__ = [
     "describe_log_dirs",
     "describe_share_partitions",
     "describe_topics",
+    "describe_user_scram_credentials",
     "elect_leaders",
     "inspect_dead_letters",
     "list_consumer_group_offsets",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 
 from leaselog.admin import (
+    acls,
     client_quotas,
     configs,
     consumer_groups,
@@ -15,6 +16,7 @@ from leaselog.admin import (
     log_dirs,
     nodes,
     records,
+    scram_credentials,
     share_groups,
     share_partitions,
     share_pauses,
@@ -34,6 +36,7 @@ from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, Gr
 from leaselog.admin.log_dirs import LogDirDescription
 from leaselog.admin.nodes import ClusterDescription
 from leaselog.admin.outcome import settle
+from leaselog.admin.scram_credentials import ScramCredentialInfo, ScramDeletion, ScramUpsertion
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.share_pauses import SharePause
@@ -42,7 +45,7 @@ from leaselog.client import BrokerError
 from leaselog.client.cluster import READY_TIMEOUT_S, Cluster
 from leaselog.client.config_values import Given
 from leaselog.client.fetcher import list_offsets
-from leaselog.model import TopicPartition
+from leaselog.model import AclBinding, AclFilter, TopicPartition
 
 __all__ = ["AsyncAdmin"]
 
@@ -201,6 +204,33 @@ class AsyncAdmin:
                 self._cluster, entity, put=put or {}, delete=unset, validate_only=validate_only
             )
         )
+
+    # who may do what, and who is who
+
+    async def create_acls(self, bindings: Iterable[AclBinding]) -> None:
+        """Add rules of access; one that is there already is no error."""
+        settle(await acls.create_acls(self._cluster, bindings))
+
+    async def describe_acls(self, which: AclFilter | None = None) -> list[AclBinding]:
+        """The rules of access that the filter takes, or all, sorted."""
+        return await acls.describe_acls(self._cluster, AclFilter() if which is None else which)
+
+    async def delete_acls(self, filters: Iterable[AclFilter]) -> dict[AclFilter, list[AclBinding]]:
+        """Delete the rules that the filters take; for each filter those that it took."""
+        found = settle(await acls.delete_acls(self._cluster, filters))
+        return {which: sorted(settle(rules)) for which, rules in found.items()}
+
+    async def alter_user_scram_credentials(
+        self, alterations: Iterable[ScramUpsertion | ScramDeletion]
+    ) -> None:
+        """Set and delete passwords of users who log in with SCRAM, each user once; no broker hears a password."""
+        settle(await scram_credentials.alter_user_scram_credentials(self._cluster, alterations))
+
+    async def describe_user_scram_credentials(
+        self, users: Iterable[str] | None = None
+    ) -> dict[str, tuple[ScramCredentialInfo, ...]]:
+        """With which SCRAM mechanisms each of these users, or (None) every user who has some, can log in."""
+        return settle(await scram_credentials.describe_user_scram_credentials(self._cluster, users))
 
     # groups of every kind
 

@@ -17,6 +17,7 @@ from leaselog.admin.features import FeatureDescriptions, FeatureUpdateType
 from leaselog.admin.groups import GroupDescription, GroupListing, GroupState, GroupType
 from leaselog.admin.log_dirs import LogDirDescription
 from leaselog.admin.nodes import ClusterDescription
+from leaselog.admin.scram_credentials import ScramCredentialInfo, ScramDeletion, ScramUpsertion
 from leaselog.admin.share_groups import ShareOffset
 from leaselog.admin.share_partitions import SharePartitionDescription
 from leaselog.admin.share_pauses import SharePause
@@ -25,7 +26,7 @@ from leaselog.client import BrokerError
 from leaselog.client.cluster import READY_TIMEOUT_S
 from leaselog.client.config_values import Given
 from leaselog.client.loop_thread import LoopThread
-from leaselog.model import TopicPartition
+from leaselog.model import AclBinding, AclFilter, TopicPartition
 
 __all__ = ["Admin"]
 
@@ -128,6 +129,25 @@ class Admin:
         self._loop.run(
             self._admin.alter_client_quotas(entity, put=put, delete=delete, validate_only=validate_only)
         )
+
+    # who may do what, and who is who
+
+    def create_acls(self, bindings: Iterable[AclBinding]) -> None:
+        self._loop.run(self._admin.create_acls(bindings))
+
+    def describe_acls(self, which: AclFilter | None = None) -> list[AclBinding]:
+        return self._loop.run(self._admin.describe_acls(which))
+
+    def delete_acls(self, filters: Iterable[AclFilter]) -> dict[AclFilter, list[AclBinding]]:
+        return self._loop.run(self._admin.delete_acls(filters))
+
+    def alter_user_scram_credentials(self, alterations: Iterable[ScramUpsertion | ScramDeletion]) -> None:
+        self._loop.run(self._admin.alter_user_scram_credentials(alterations))
+
+    def describe_user_scram_credentials(
+        self, users: Iterable[str] | None = None
+    ) -> dict[str, tuple[ScramCredentialInfo, ...]]:
+        return self._loop.run(self._admin.describe_user_scram_credentials(users))
 
     # groups of every kind
 

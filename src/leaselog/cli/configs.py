@@ -1,7 +1,7 @@
-"""`leaselog configs`: what kafka-configs.sh does, but for SCRAM credentials, as leaselog authenticates nobody.
+"""`leaselog configs`: what kafka-configs.sh does.
 
 Topics, brokers, loggers, groups and client metrics have configs; users, clients and ips have quotas, which are in
-`quota_configs.py`.
+`quota_configs.py`; users also have SCRAM credentials, which are in `scram_configs.py`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from leaselog.admin import (
 from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, properties_file
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.output import is_terminal, print_json, print_table
+from leaselog.cli.passwords import add_password_arguments, says_password
 from leaselog.cli.quota_configs import QUOTA_TYPES, change_quotas, quota_entity, show_quotas
+from leaselog.cli.scram_configs import change_credentials, credential_changes, names_mechanism
 from leaselog.client.cluster import Cluster
 
 __all__ = ["add_arguments", "parse_added", "run"]
@@ -91,6 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--add-config", metavar="K=V,K=[V,V]", help="with --alter: configs to set")
     parser.add_argument("--add-config-file", metavar="FILE", help="with --alter: configs to set, from a file")
     parser.add_argument("--delete-config", metavar="K,K", help="with --alter: configs to unset")
+    add_password_arguments(parser, "with --add-config SCRAM-SHA-512=[]")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -102,6 +105,16 @@ def _checked(args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
     """What the options ask for. Raises ``UsageError``."""
     types, names = _entities(args)
     put, delete = _changes(args)
+    if "users" in types and names_mechanism([*put, *delete]):
+        alterations = credential_changes(types, names, put, delete, args)
+
+        async def credentials(cluster: Cluster) -> int:
+            await change_credentials(cluster, alterations)
+            return 0
+
+        return credentials
+    if says_password(args):
+        raise UsageError("--password-file and --password-env go with --add-config SCRAM-…")
     if types[0] in QUOTA_TYPES:
         parts = quota_entity(types, names, alter=args.alter)
 
@@ -183,7 +196,7 @@ def parse_added(text: str) -> dict[str, str]:
     while position < len(text):
         match = _ADDED.match(text, position)
         if match is None:
-            raise UsageError(f"--add-config {text}: expected KEY=VALUE,KEY=[VALUE,VALUE]")
+            raise UsageError("--add-config: expected KEY=VALUE,KEY=[VALUE,VALUE]")  # a password is not quoted
         found[match[1]] = match[2].removeprefix("[").removesuffix("]").strip()
         position = match.end()
     return found

@@ -23,6 +23,7 @@ COMMANDS = {
     "demo": ("demo", "start a broker, produce, kill it, consume, and show that nothing is missing"),
     "topics": ("topics", "create, list, describe, alter and delete topics"),
     "configs": ("configs", "describe and alter configs of topics, brokers and groups, and quotas of clients"),
+    "acls": ("acls", "add, remove and list rules of who may do what"),
     "consumer-groups": ("consumer_groups", "list, describe, reset and delete consumer groups"),
     "share-groups": ("share_groups", "list, describe, reset and delete share groups"),
     "groups": ("groups", "list the groups of all types"),

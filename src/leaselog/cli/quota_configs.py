@@ -10,11 +10,13 @@ from leaselog.admin import (
     ANY_NAME,
     QuotaEntity,
     QuotaName,
+    ScramCredentialInfo,
     alter_client_quotas,
     describe_client_quotas,
 )
 from leaselog.cli.arguments import CommandFailed, UsageError
 from leaselog.cli.output import is_terminal, print_json, print_table
+from leaselog.cli.scram_configs import credential_text, credentials
 from leaselog.client.cluster import Cluster
 
 __all__ = ["QUOTA_TYPES", "change_quotas", "java_number", "quota_entity", "show_quotas"]
@@ -44,10 +46,12 @@ def quota_entity(types: Sequence[str], names: Sequence[str], *, alter: bool) -> 
 
 
 async def show_quotas(cluster: Cluster, parts: Parts, *, as_json: bool) -> None:
+    """With the SCRAM credentials of users, if users alone are meant."""
     found = await cluster.retrying(lambda: describe_client_quotas(cluster, parts, strict=True))
     ordered = sorted(found.items(), key=lambda item: [(kind, name or "") for kind, name in item[0].parts])
+    passwords = await _credentials(cluster, parts)
     if as_json:
-        print_json([_as_json(entity, quotas) for entity, quotas in ordered])
+        print_json(_json_of(dict(ordered), passwords))
     elif is_terminal() and ordered:
         rows = [(_text(e), key, java_number(quotas[key])) for e, quotas in ordered for key in sorted(quotas)]
         print_table(("Entity", "Quota", "Value"), rows, right=("Value",))
@@ -55,6 +59,16 @@ async def show_quotas(cluster: Cluster, parts: Parts, *, as_json: bool) -> None:
         for entity, quotas in ordered:
             values = ", ".join(f"{key}={java_number(quotas[key])}" for key in sorted(quotas))
             print(f"Quota configs for {_text(entity)} are {values}")
+    if not as_json:
+        for user, infos in passwords.items():
+            print(credential_text(user, infos))
+
+
+async def _credentials(cluster: Cluster, parts: Parts) -> dict[str, tuple[ScramCredentialInfo, ...]]:
+    if set(parts) != {"user"} or parts["user"] is None:
+        return {}
+    user = parts["user"]
+    return await credentials(cluster, user if isinstance(user, str) else None)
 
 
 async def change_quotas(
@@ -80,7 +94,9 @@ def _numbers(put: Mapping[str, str]) -> dict[str, float]:
         try:
             found[key] = float(text)
         except ValueError:
-            raise UsageError(f"--add-config {key}={text}: a quota is a number") from None
+            raise UsageError(
+                f"--add-config {key}: a quota is a number"
+            ) from None  # or a password gone astray
     return found
 
 
@@ -93,8 +109,21 @@ def _text(entity: QuotaEntity) -> str:
     )
 
 
-def _as_json(entity: QuotaEntity, quotas: Mapping[str, float]) -> dict[str, Any]:
-    return {"entity": entity.names, "quotas": {key: quotas[key] for key in sorted(quotas)}}
+def _json_of(
+    quotas: Mapping[QuotaEntity, Mapping[str, float]], passwords: Mapping[str, Sequence[ScramCredentialInfo]]
+) -> list[dict[str, Any]]:
+    """An entry for each entity that has quotas, credentials or both; never a password."""
+    by_user = {QuotaEntity.of({"user": user}): infos for user, infos in passwords.items()}
+    return [_as_json(entity, quotas.get(entity, {}), by_user.get(entity)) for entity in {**quotas, **by_user}]
+
+
+def _as_json(
+    entity: QuotaEntity, quotas: Mapping[str, float], infos: Sequence[ScramCredentialInfo] | None
+) -> dict[str, Any]:
+    shown: dict[str, Any] = {"entity": entity.names, "quotas": {key: quotas[key] for key in sorted(quotas)}}
+    if infos is not None:
+        shown["scram"] = {info.mechanism.mechanism_name: {"iterations": info.iterations} for info in infos}
+    return shown
 
 
 def java_number(value: float) -> str:
