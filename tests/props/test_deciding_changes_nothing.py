@@ -30,7 +30,19 @@ from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import ShareStateCommand
 from leaselog.coordination.share_state_facts import ShareFact, SharePartitionKey
 from leaselog.coordination.share_state_shard import ShareStateLimits, ShareStateShard
-from leaselog.model import GroupId, MemberId, NodeId, TopicId, TopicIdPartition, TopicPartition
+from leaselog.coordination.transaction_commands import ProducerEpoch, TransactionCommand
+from leaselog.coordination.transaction_facts import LAST_EPOCH, TransactionFact, TransactionState
+from leaselog.coordination.transaction_shard import TransactionLimits, TransactionShard
+from leaselog.model import (
+    GroupId,
+    MemberId,
+    NodeId,
+    ProducerId,
+    TopicId,
+    TopicIdPartition,
+    TopicPartition,
+    TransactionalId,
+)
 
 NOW_MS = 1_000_000
 LIMITS = GroupLimits(initial_rebalance_delay_ms=0, min_session_timeout_ms=1_000, max_size=3)
@@ -156,6 +168,26 @@ CLUSTER_FIELDS: dict[str, st.SearchStrategy[Any]] = {
         max_size=2,
     ).map(tuple),
 }
+PRODUCERS = st.builds(
+    ProducerEpoch,
+    st.sampled_from([ProducerId(1), ProducerId(2)]),
+    st.sampled_from([0, 1, 2, LAST_EPOCH, LAST_EPOCH + 1]),
+)
+FRESH_IDS = st.sampled_from([None, ProducerId(1), ProducerId(2)])
+TRANSACTION_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "transactional_id": st.sampled_from([TransactionalId("x"), TransactionalId("y"), TransactionalId("")]),
+    "timeout_ms": st.sampled_from([0, 500, 60_000]),
+    "continues": st.none() | PRODUCERS,
+    "fresh_producer_id": FRESH_IDS,
+    "producer": PRODUCERS,
+    "partitions": st.sets(PLACES, min_size=1, max_size=2).map(frozenset),
+    "client_version": st.sampled_from([0, 2]),
+    "is_commit": st.booleans(),
+    "most": st.integers(0, 2),
+    "states": st.sets(st.sampled_from(TransactionState), max_size=2).map(frozenset),
+    "producer_ids": st.sets(st.integers(1, 2), max_size=1).map(frozenset),
+    "longer_than_ms": st.sampled_from([-1, 0, 700]),
+}
 
 
 def kinds(union: Any) -> tuple[type, ...]:
@@ -210,6 +242,7 @@ SPECIAL: dict[str, dict[str, st.SearchStrategy[Any]]] = {
         )
     },
     "CreatePartitions": {"assignments": st.none()},
+    "VerifyPartitions": {"partitions": st.lists(PLACES, max_size=2).map(tuple)},
 }
 brief = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -310,4 +343,27 @@ def test_a_cluster_shard_decides_and_rehearses_without_changing(kind: type, data
     again = ClusterShard(NodeId(0))
     for record in records:
         again.replay(record)
+    assert fingerprint(again) == fingerprint(shard)
+
+
+@pytest.mark.parametrize("kind", kinds(TransactionCommand), ids=lambda kind: kind.__name__)
+@brief
+@given(data=st.data(), version=st.sampled_from([0, 1, 2]))
+def test_a_transaction_shard_decides_without_changing(kind: type, version: int, data: st.DataObject) -> None:
+    limits = TransactionLimits(held_bytes_max=1_500, partitions_max=3, id_expiration_ms=3_000)
+    shard, facts = TransactionShard(limits), list[TransactionFact]()
+    now_ms = NOW_MS
+    before = data.draw(any_of(TransactionCommand, TRANSACTION_FIELDS))
+    for command in (*before, data.draw(commands(kind, TRANSACTION_FIELDS))):
+        now_ms += 700
+        with unchanged(shard):
+            outcome = shard.handle(command, now_ms, version=version)
+            assert shard.handle(command, now_ms, version=version) == outcome
+        for fact in outcome.facts:
+            shard.replay(fact)
+            facts.append(fact)
+        shard.check()
+    again = TransactionShard(limits)
+    for fact in facts:
+        again.replay(fact)
     assert fingerprint(again) == fingerprint(shard)

@@ -21,6 +21,7 @@ from leaselog.model.ids import (
     TopicId,
     TopicIdPartition,
     TopicPartition,
+    TransactionalId,
 )
 from leaselog.model.principal import ANONYMOUS, Principal
 from leaselog.model.record_state import RecordState
@@ -50,6 +51,7 @@ __all__ = [
     "TopicId",
     "TopicIdPartition",
     "TopicPartition",
+    "TransactionalId",
     "WILDCARD",
     "ZERO_UUID",
     "why_illegal_topic",

@@ -14,6 +14,7 @@ __all__ = [
     "TopicId",
     "TopicIdPartition",
     "TopicPartition",
+    "TransactionalId",
 ]
 
 TopicId = NewType("TopicId", UUID)
@@ -21,6 +22,7 @@ GroupId = NewType("GroupId", str)
 MemberId = NewType("MemberId", str)
 NodeId = NewType("NodeId", int)
 ProducerId = NewType("ProducerId", int)
+TransactionalId = NewType("TransactionalId", str)
 
 ZERO_UUID = UUID(int=0)
 
