@@ -29,9 +29,9 @@ from bench.growth_starts import starts
 from leaselog.broker.lending.partitions import LEFT_AT_ONCE
 from leaselog.broker.telling.server import serve_metrics
 from leaselog.cli.serve import quiet_collector
+from leaselog.coordination.cluster_view import ShareSettings, TopicShape
 from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_shard import GroupShard
-from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.coordination.share_group_commands import SettleShareStates, ShareHeartbeat
 from leaselog.coordination.share_group_facts import (

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from share_group_bench import G, ShareBench, World, code_of
 
+from leaselog.coordination.cluster_view import ShareSettings
 from leaselog.coordination.group_commands import DeleteGroup
-from leaselog.coordination.group_surroundings import ShareSettings
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
     AdoptShareStates,

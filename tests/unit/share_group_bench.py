@@ -10,10 +10,10 @@ from uuid import UUID
 
 from shard_watch import unchanged
 
+from leaselog.coordination.cluster_view import ShareSettings, TopicShape
 from leaselog.coordination.group_commands import Answer, DropTopics, GroupCommand, Token
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
-from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
 from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.coordination.share_group_commands import (
     DescribedShareGroup,

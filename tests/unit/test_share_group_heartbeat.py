@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from share_group_bench import ShareBench, World, code_of, partitions_of
 
-from leaselog.coordination.group_surroundings import ShareSettings
+from leaselog.coordination.cluster_view import ShareSettings
 from leaselog.coordination.share_group_commands import ShareBeat
 from leaselog.coordination.share_group_facts import (
     ShareAssignmentStored,

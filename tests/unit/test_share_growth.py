@@ -13,11 +13,11 @@ from leaselog.broker.dead_letters.office import _Delivery
 from leaselog.broker.lending.delivery import LOOKED_AT, ShareDelivery
 from leaselog.broker.records.partition import Partition
 from leaselog.coordination import share_group_states
+from leaselog.coordination.cluster_view import ShareSettings, TopicShape
 from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_facts import CommittedOffset, OffsetDropped
 from leaselog.coordination.group_offsets import GroupOffsets
 from leaselog.coordination.group_shard import GroupShard
-from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.coordination.share_group_commands import SettleShareStates, ShareHeartbeat
 from leaselog.coordination.share_group_facts import (

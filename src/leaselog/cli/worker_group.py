@@ -21,9 +21,9 @@ from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.cli.arguments import CommandFailed
 from leaselog.client import BrokerError, ClientError
 from leaselog.client.cluster import Cluster
+from leaselog.client.machine import monotonic_ms
 from leaselog.client.share.group_terms import learn_terms
 from leaselog.client.share.retrying import DEFAULT_DELAYS_S
-from leaselog.client.surroundings import monotonic_ms
 from leaselog.client.trouble import Trouble
 from leaselog.model import ErrorCode
 

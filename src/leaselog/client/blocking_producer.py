@@ -21,6 +21,7 @@ from leaselog.client.config_values import Given
 from leaselog.client.errors import ConnectionLost, IllegalState, RequestTimedOut
 from leaselog.client.forks import at_exit, generation, keep_for_ever, tell_of_forks
 from leaselog.client.loop_thread import LoopThread
+from leaselog.client.machine import wall_ms
 from leaselog.client.outgoing import (
     Headers,
     checked_headers,
@@ -33,7 +34,6 @@ from leaselog.client.producer import BatchProducer, Delivered
 from leaselog.client.producer_config import ProducerConfig
 from leaselog.client.receipts import Receipt, settle
 from leaselog.client.serializers import Serializer
-from leaselog.client.surroundings import wall_ms
 from leaselog.client.undelivered import Undelivered
 from leaselog.wire.records import RecordHeader
 

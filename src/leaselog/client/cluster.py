@@ -21,7 +21,7 @@ from leaselog.client.errors import (
     is_retriable,
     raise_for,
 )
-from leaselog.client.surroundings import monotonic_ms
+from leaselog.client.machine import monotonic_ms
 from leaselog.client.topology import Node, TopicInfo, Topology, parse_bootstrap, read_topology
 from leaselog.client.trouble import Trouble
 from leaselog.model import ErrorCode

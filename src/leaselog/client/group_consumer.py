@@ -19,8 +19,8 @@ from leaselog.client.errors import BrokerError, ClientError, IllegalState, is_re
 from leaselog.client.fetcher import LATEST, READ_COMMITTED, Fetched, Fetcher, FetchLimits, list_offsets
 from leaselog.client.group_coordinator import GroupCoordinator
 from leaselog.client.group_member import GroupMember, Wanted
+from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.membership import GroupSettings
-from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.model import ErrorCode, TopicPartition
 
 __all__ = ["Assigned", "GroupConsumer", "GroupReading", "Revoked"]

@@ -15,8 +15,8 @@ from leaselog.client.cluster import RETRY_BACKOFF_MAX_MS
 from leaselog.client.committed_offsets import Identity
 from leaselog.client.errors import BrokerError, ClientError
 from leaselog.client.group_coordinator import GroupCoordinator
+from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.membership import Ask, CountPartitions, GroupSettings, Membership, Wait
-from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode
 

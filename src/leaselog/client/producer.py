@@ -24,9 +24,9 @@ from leaselog.client.errors import (
     Unwritable,
     raise_for,
 )
+from leaselog.client.machine import monotonic_ms as _now_ms
+from leaselog.client.machine import new_chance, wall_ms
 from leaselog.client.partitioner import Partitioner
-from leaselog.client.surroundings import monotonic_ms as _now_ms
-from leaselog.client.surroundings import new_chance, wall_ms
 from leaselog.client.topology import TopicInfo
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.compression import Codec

@@ -20,6 +20,7 @@ from leaselog.coordination import classic_rebalance as rebalance
 from leaselog.coordination import share_group_heartbeat as share_heartbeat
 from leaselog.coordination import share_group_states as share_states
 from leaselog.coordination.classic_group import ClassicGroup, GroupState
+from leaselog.coordination.cluster_view import EMPTY_CLUSTER, ClusterView
 from leaselog.coordination.group_commands import (
     NO_MEMBER,
     CommitOffsets,
@@ -59,7 +60,6 @@ from leaselog.coordination.group_offsets import (
     expired_offsets,
     refusal_of_commit,
 )
-from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, GroupLimits, GroupOutcome, Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import ShareGroupCommand
@@ -83,9 +83,9 @@ _RETENTION: DeadlineKey = (DeadlineKind.RETENTION, GroupId(""), NO_MEMBER)
 class GroupShard:
     """Build it, ``replay`` what was written, ``start`` it; then it takes commands."""
 
-    def __init__(self, limits: GroupLimits, around: Surroundings = NOTHING_AROUND) -> None:
+    def __init__(self, limits: GroupLimits, cluster: ClusterView = EMPTY_CLUSTER) -> None:
         self.limits = limits
-        self._around = around
+        self._cluster = cluster
         self._groups: dict[GroupId, Group] = {}
         self._stored: dict[GroupId, GroupMetadata] = {}
         self._offsets = GroupOffsets()
@@ -150,7 +150,7 @@ class GroupShard:
                 rebalance.resume(group, turn)
             elif group.is_written:
                 share_heartbeat.resume(group, turn)
-                share_states.drop_lost(group, self._around, turn)
+                share_states.drop_lost(group, self._cluster, turn)
             else:
                 del self._groups[group.group_id]  # only tombstones are left of it
         turn.deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
@@ -373,7 +373,7 @@ class GroupShard:
         }:
             group = self._groups.get(group_id)
             if isinstance(group, ShareGroup):
-                share_states.drop_lost(group, self._around, turn)
+                share_states.drop_lost(group, self._cluster, turn)
         turn.reply(ask.token, Done())
 
     # Share groups
@@ -428,7 +428,7 @@ class GroupShard:
             raise BrokenInvariant(f"durable state without a group: {list(islice(lost, 5))}")
 
     def _turn(self, now_ms: int) -> Turn:
-        return Turn(now_ms, self.limits, self._around)
+        return Turn(now_ms, self.limits, self._cluster)
 
 
 def _unknown_member(ask: SyncGroup | Heartbeat | LeaveGroup) -> Refused | LeaveAnswer:

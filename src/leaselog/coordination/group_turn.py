@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from leaselog.coordination.cluster_view import ClusterView
 from leaselog.coordination.group_commands import Answer, Reply, Token
 from leaselog.coordination.group_deadlines import DeadlineMoves
 from leaselog.coordination.group_facts import GroupFact
-from leaselog.coordination.group_surroundings import Surroundings
 from leaselog.model import GroupId, MemberId
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ DeadlineKey = tuple[DeadlineKind, GroupId, MemberId]
 class Turn:
     now_ms: int
     limits: GroupLimits
-    around: Surroundings
+    cluster: ClusterView
     deadlines: DeadlineMoves[DeadlineKey] = field(default_factory=DeadlineMoves)
     facts: list[GroupFact] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)

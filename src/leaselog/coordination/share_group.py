@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TypeVar
 
+from leaselog.coordination.cluster_view import ClusterView, TopicShape
 from leaselog.coordination.group_commands import ListedGroup
-from leaselog.coordination.group_surroundings import Surroundings, TopicShape
 from leaselog.coordination.group_turn import Turn
 from leaselog.coordination.layer import Layer
 from leaselog.coordination.share_assignor import SIMPLE
@@ -205,9 +205,9 @@ def _put(table: MutableMapping[MemberId, _T], key: MemberId, value: _T | None) -
         table[key] = value
 
 
-def metadata_hash(topics: Iterable[str], around: Surroundings) -> int:
+def metadata_hash(topics: Iterable[str], cluster: ClusterView) -> int:
     """A number that changes with the topics. Kafka's is another; it is only ever compared with the last one."""
-    shapes = ((name, around.topic(name)) for name in sorted(topics))
+    shapes = ((name, cluster.topic(name)) for name in sorted(topics))
     known = [(name, shape) for name, shape in shapes if shape is not None]
     if not known:
         return 0

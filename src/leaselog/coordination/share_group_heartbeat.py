@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from leaselog.coordination.group_surroundings import ShareSettings, Surroundings
+from leaselog.coordination.cluster_view import ClusterView, ShareSettings
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, Turn
 from leaselog.coordination.share_assignor import assign
 from leaselog.coordination.share_group import NO_TARGET, NOT_JOINED, ShareGroup, metadata_hash
@@ -63,7 +63,7 @@ def refusal_of_shape(ask: ShareHeartbeat) -> Refused | None:
 
 
 def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat | Refused:
-    settings = turn.around.share_settings(group.group_id)
+    settings = turn.cluster.share_settings(group.group_id)
     refused = _refusal(group, ask, settings)
     if refused is not None:
         return refused
@@ -74,8 +74,8 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
     # A heartbeat that goes on has waited once: what is missing now is for the next one to begin.
     missing = begin_missing(group, settings, turn) if ask.continues_from is None else NOTHING_MISSING
     _assign_if_due(group, ask.member_id, settings, turn)
-    target = _target_of(group, ask.member_id, turn.around)
-    revoking = _revoking(group, ask, target, turn.around)
+    target = _target_of(group, ask.member_id, turn.cluster)
+    revoking = _revoking(group, ask, target, turn.cluster)
     is_moved = _move(group, ask, _union(target, revoking), turn)
     turn.deadlines.set(_session(group, ask.member_id), turn.now_ms + settings.session_timeout_ms)
     current = group.currents[ask.member_id]
@@ -88,7 +88,7 @@ def heartbeat(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> ShareBeat |
         missing.places or None,
         missing.added,
         group.epoch.epoch,
-        is_initializing=not missing.places and is_initializing(group, turn.around),
+        is_initializing=not missing.places and is_initializing(group, turn.cluster),
         target=target,
         revoking=revoking,
     )
@@ -109,7 +109,7 @@ def session_is_due(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
 
 def resume(group: ShareGroup, turn: Turn) -> None:
     """After a restart nobody is late yet."""
-    timeout_ms = turn.around.share_settings(group.group_id).session_timeout_ms
+    timeout_ms = turn.cluster.share_settings(group.group_id).session_timeout_ms
     for member_id in group.members:
         turn.deadlines.set(_session(group, member_id), turn.now_ms + timeout_ms)
 
@@ -177,22 +177,22 @@ def _take_in(group: ShareGroup, ask: ShareHeartbeat, turn: Turn) -> bool:
 def _note_changes(group: ShareGroup, has_other_topics: bool, turn: Turn) -> None:
     """The group's epoch rises if something has changed that its target depends on. For partitions that have been
     initialized since it does not rise again before there is a target for it."""
-    version, known = turn.around.topics_version(), group.epoch.metadata_hash
+    version, known = turn.cluster.topics_version(), group.epoch.metadata_hash
     if has_other_topics or version != group.seen_topics_version:
-        known = metadata_hash(group.subscribed, turn.around)
+        known = metadata_hash(group.subscribed, turn.cluster)
         group.seen_topics_version = version
     has_target = group.assignment.epoch == group.epoch.epoch
-    has_more = has_target and _has_more_to_offer(group, turn.around)
+    has_more = has_target and _has_more_to_offer(group, turn.cluster)
     if has_other_topics or known != group.epoch.metadata_hash or has_more:
         group.decide(ShareEpochStored(group.group_id, ShareEpoch(group.epoch.epoch + 1, known)), turn)
 
 
-def _has_more_to_offer(group: ShareGroup, around: Surroundings) -> bool:
+def _has_more_to_offer(group: ShareGroup, cluster: ClusterView) -> bool:
     """Partitions have been initialized since the target was computed."""
     offered = _offered(group)
     return any(
         partitions is not offered.get(topic) and not partitions <= offered.get(topic, frozenset())
-        for topic, partitions in offerable(group, around).items()
+        for topic, partitions in offerable(group, cluster).items()
     )
 
 
@@ -218,14 +218,14 @@ def _assign_if_due(group: ShareGroup, member_id: MemberId, settings: ShareSettin
         or waited_ms < 0  # the clock was set back
         or member_id not in group.targets
         or group.freed
-        or _has_more_to_offer(group, turn.around)
+        or _has_more_to_offer(group, turn.cluster)
     ):
         _assign(group, turn)
 
 
 def _assign(group: ShareGroup, turn: Turn) -> None:
-    available = offerable(group, turn.around)
-    topic_ids = {name: shape.topic_id for name in group.subscribed if (shape := turn.around.topic(name))}
+    available = offerable(group, turn.cluster)
+    topic_ids = {name: shape.topic_id for name in group.subscribed if (shape := turn.cluster.topic(name))}
     topics = {member_id: asked.topics for member_id, asked in group.members.items()}
     changed = _readjusted(group, topics, available)
     if changed is None:
@@ -270,27 +270,27 @@ def _move(group: ShareGroup, ask: ShareHeartbeat, assigned: Assignment, turn: Tu
     return assigned != current.assigned
 
 
-def _target_of(group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
+def _target_of(group: ShareGroup, member_id: MemberId, cluster: ClusterView) -> Assignment:
     """Its target, without what it has ceased to want since that was computed."""
-    return _wanted(group.targets.get(member_id, NO_TARGET), group, member_id, around)
+    return _wanted(group.targets.get(member_id, NO_TARGET), group, member_id, cluster)
 
 
-def _revoking(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, around: Surroundings) -> Assignment:
+def _revoking(group: ShareGroup, ask: ShareHeartbeat, target: Assignment, cluster: ClusterView) -> Assignment:
     """What the member has besides its target and has not let go of yet. What it does not want itself it has dropped."""
     if not ask.may_hold:
         return NO_TARGET
     assigned = group.currents[ask.member_id].assigned
     if assigned == target:
         return NO_TARGET
-    left = _difference(_wanted(assigned, group, ask.member_id, around), target)
+    left = _difference(_wanted(assigned, group, ask.member_id, cluster), target)
     return _difference(left, ask.not_held)
 
 
-def _wanted(places: Assignment, group: ShareGroup, member_id: MemberId, around: Surroundings) -> Assignment:
+def _wanted(places: Assignment, group: ShareGroup, member_id: MemberId, cluster: ClusterView) -> Assignment:
     """Those of topics that there are and that the member wants."""
     if not places:
         return places
-    shapes = (around.topic(name) for name in group.members[member_id].topics)
+    shapes = (cluster.topic(name) for name in group.members[member_id].topics)
     wanted = {shape.topic_id for shape in shapes if shape is not None}
     if places.keys() <= wanted:
         return places
@@ -318,6 +318,6 @@ def _remove(group: ShareGroup, member_id: MemberId, turn: Turn) -> None:
     group.decide(ShareCurrentStored(group.group_id, member_id, None), turn)
     group.decide(ShareTargetStored(group.group_id, member_id, None), turn)
     group.decide(ShareMemberStored(group.group_id, member_id, None), turn)
-    topics = metadata_hash(group.subscribed, turn.around)
-    group.seen_topics_version = turn.around.topics_version()
+    topics = metadata_hash(group.subscribed, turn.cluster)
+    group.seen_topics_version = turn.cluster.topics_version()
     group.decide(ShareEpochStored(group.group_id, ShareEpoch(group.epoch.epoch + 1, topics)), turn)

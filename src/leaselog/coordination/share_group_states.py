@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from leaselog.coordination.cluster_view import ClusterView, ShareSettings
 from leaselog.coordination.group_commands import Done
-from leaselog.coordination.group_surroundings import ShareSettings, Surroundings
 from leaselog.coordination.group_turn import Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
@@ -70,11 +70,11 @@ UNKNOWN_TOPIC = Refused(
 NOTHING_TO_DELETE = Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "There is no offset information to delete.")
 
 
-def offerable(group: ShareGroup, around: Surroundings) -> dict[TopicId, frozenset[int]]:
+def offerable(group: ShareGroup, cluster: ClusterView) -> dict[TopicId, frozenset[int]]:
     """What may be assigned: initialized, subscribed to, and still there."""
     found: dict[TopicId, frozenset[int]] = {}
     for name in group.subscribed:
-        shape = around.topic(name)
+        shape = cluster.topic(name)
         places = None if shape is None else group.states.initialized.get(shape.topic_id)
         if shape is not None and places is not None:
             found[shape.topic_id] = places.partitions
@@ -99,7 +99,7 @@ def begin_missing(group: ShareGroup, settings: ShareSettings, turn: Turn) -> Mis
     missing: Table = {}
     abandoned: dict[TopicId, frozenset[int]] = {}
     for name in group.subscribed:
-        shape = turn.around.topic(name)
+        shape = turn.cluster.topic(name)
         if shape is None:
             continue
         has = _partitions(group.states.initialized, shape.topic_id)
@@ -120,9 +120,9 @@ def begin_missing(group: ShareGroup, settings: ShareSettings, turn: Turn) -> Mis
     return Missing(places, {topic: partitions for topic, partitions in added if partitions})
 
 
-def is_initializing(group: ShareGroup, around: Surroundings) -> bool:
+def is_initializing(group: ShareGroup, cluster: ClusterView) -> bool:
     """Is somebody at state that members wait for? Not for what begins anew: they come back to what was there."""
-    shapes = (around.topic(name) for name in group.subscribed)
+    shapes = (cluster.topic(name) for name in group.subscribed)
     return any(shape is not None and _has_new(group.states, shape.topic_id) for shape in shapes)
 
 
@@ -145,14 +145,14 @@ def _begin(
     states = group.states
     initializing = _with(_without(states.initializing, abandoned), places)
     deleting = {topic: name for topic, name in states.deleting.items() if topic not in places}
-    counts = {topic: _partition_count(here.name, turn.around) for topic, here in places.items()}
+    counts = {topic: _partition_count(here.name, turn.cluster) for topic, here in places.items()}
     counts |= _first_counts(states)
     _store(group, ShareStates(initializing, states.initialized, deleting, counts), turn)
     group.initializing_since_ms = {**group.initializing_since_ms, **dict.fromkeys(places, turn.now_ms)}
 
 
-def _partition_count(name: str, around: Surroundings) -> int:
-    shape = around.topic(name)
+def _partition_count(name: str, cluster: ClusterView) -> int:
+    shape = cluster.topic(name)
     return 0 if shape is None else shape.partition_count
 
 
@@ -184,7 +184,7 @@ def adopt(group: ShareGroup, ask: AdoptShareStates, turn: Turn) -> Done:
     initialized = _with(states.initialized, found)
     if initialized != states.initialized:
         partitions = {topic: here.partitions for topic, here in found.items()}
-        counts = {topic: _partition_count(here.name, turn.around) for topic, here in found.items()}
+        counts = {topic: _partition_count(here.name, turn.cluster) for topic, here in found.items()}
         after = ShareStates(
             _without(states.initializing, partitions),
             initialized,
@@ -205,7 +205,7 @@ def alter_offsets(group: ShareGroup, ask: AlterShareOffsets, turn: Turn) -> Shar
     unknown: set[TopicPartition] = set()
     wanted: Table = {}
     for place in ask.offsets:
-        shape = turn.around.topic(place.topic)
+        shape = turn.cluster.topic(place.topic)
         if shape is None or not 0 <= place.partition < shape.partition_count:
             unknown.add(place)
             continue
@@ -225,7 +225,7 @@ def delete_offsets(group: ShareGroup, ask: DeleteShareOffsets, turn: Turn) -> Sh
     refused: dict[str, Refused] = {}
     going: list[TopicId] = []
     for name in ask.topics:
-        shape = turn.around.topic(name)
+        shape = turn.cluster.topic(name)
         if shape is None:
             refused[name] = UNKNOWN_TOPIC
         elif shape.topic_id not in _topics(group.states):
@@ -248,7 +248,7 @@ def _delete(group: ShareGroup, topics: Iterable[TopicId], turn: Turn) -> tuple[S
         name = _topics(states)[topic]
         partitions = _partitions(states.initialized, topic) | _partitions(states.initializing, topic)
         if topic in states.deleting:
-            shape = turn.around.topic(name)
+            shape = turn.cluster.topic(name)
             is_same = shape is not None and shape.topic_id == topic
             partitions |= frozenset(range(shape.partition_count)) if shape and is_same else NOTHING
         found.append(StatesOfTopic(topic, name, partitions))
@@ -272,10 +272,10 @@ def forget(group: ShareGroup, topics: frozenset[TopicId], turn: Turn) -> Done:
     return Done()
 
 
-def drop_lost(group: ShareGroup, around: Surroundings, turn: Turn) -> None:
+def drop_lost(group: ShareGroup, cluster: ClusterView, turn: Turn) -> None:
     """Forgets topics that are no more; what the persister has of them goes without being asked."""
     states = group.states
-    lost = {topic for topic, name in _topics(states).items() if not _exists(topic, name, around)}
+    lost = {topic for topic, name in _topics(states).items() if not _exists(topic, name, cluster)}
     if lost:
         left = ShareStates(
             {topic: places for topic, places in states.initializing.items() if topic not in lost},
@@ -286,8 +286,8 @@ def drop_lost(group: ShareGroup, around: Surroundings, turn: Turn) -> None:
         _store(turn.draft(group), left, turn)
 
 
-def _exists(topic: TopicId, name: str, around: Surroundings) -> bool:
-    shape = around.topic(name)
+def _exists(topic: TopicId, name: str, cluster: ClusterView) -> bool:
+    shape = cluster.topic(name)
     return shape is not None and shape.topic_id == topic
 
 

@@ -21,7 +21,7 @@ from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.config.listeners import Listener
 from leaselog.broker.runtime.sync_threads import Outcomes, run_jobs
-from leaselog.client.surroundings import Surroundings, in_surroundings
+from leaselog.client.machine import Machine, on_machine
 from leaselog.log import SyncJob, UnusableLog
 from leaselog.testing.disk import PowerCut, SimDisk
 from leaselog.testing.sim_loop import SimLoop, SimProcess, current_process
@@ -163,13 +163,13 @@ class World:
 
     def run(self, story: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Plays the story to its end. Whatever was noticed on the way is raised as ``Impossible``."""
-        around = Surroundings(
+        around = Machine(
             monotonic_ns=self.now_ns,
             wall_ns=lambda: self.wall_ms() * 1_000_000,
             new_uuid=self.new_uuid,
             new_chance=lambda: Random(self.process_chance.random()),
         )
-        with _no_collector(), self._listening(), in_surroundings(around), _never_awaited() as forgotten:
+        with _no_collector(), self._listening(), on_machine(around), _never_awaited() as forgotten:
             try:
                 self.disk.make_directory("data")
                 self.disk.sync_directory("")

@@ -16,8 +16,8 @@ from leaselog.admin.groups import GroupDescription, describe_groups
 from leaselog.client import BrokerError, ClientError, UnsupportedVersion
 from leaselog.client.cluster import Cluster
 from leaselog.client.committed_offsets import commit_errors, fetch_request, read_fetch
+from leaselog.client.machine import monotonic_ms
 from leaselog.client.membership import Ask, CountPartitions, GroupSettings, Membership, Wait
-from leaselog.client.surroundings import monotonic_ms
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.offset_commit import (
     OffsetCommitRequest,

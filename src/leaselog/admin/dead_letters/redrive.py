@@ -30,7 +30,7 @@ from leaselog.admin.dead_letters.topics import Span, name_of_topic, read_letters
 from leaselog.client import LATEST, BrokerError, ClientError
 from leaselog.client.cluster import Cluster
 from leaselog.client.fetcher import list_offsets
-from leaselog.client.surroundings import monotonic_s, wall_ms
+from leaselog.client.machine import monotonic_s, wall_ms
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.records import Record
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from leaselog.broker.cluster.advertised import AdvertisedAddresses
 from leaselog.broker.cluster.identity import claim_directory, new_id
 from leaselog.broker.cluster.log import METADATA_TOPIC_ID, ClusterLog
-from leaselog.broker.cluster.wishes import (
+from leaselog.broker.cluster.topic_requests import (
     CreatedTopic,
     MorePartitions,
     NewTopic,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from leaselog.broker.cluster.hosted import Hosting, why_not_here
+from leaselog.broker.cluster.partition_lookup import PartitionSource, why_not_here
 from leaselog.broker.fetching.sessions import FetchSession, FollowedPartition
 from leaselog.broker.quotas.client_quotas import ClientQuotas
 from leaselog.broker.quotas.held_bytes import PETTY_BYTES
@@ -71,7 +71,7 @@ class Found:
         return there.size_bytes > self.size_bytes or last.file is not there.file
 
 
-class FetchHouse(Hosting, Protocol):
+class FetchHouse(PartitionSource, Protocol):
     """What a fetch reads from and waits in."""
 
     @property

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.coordinators.partitions import CoordinatorPartitions, coordinator_partition
+from leaselog.broker.groups.cluster_view import CurrentClusterView
 from leaselog.broker.groups.owner import GroupCounts, GroupOwner
-from leaselog.broker.groups.surroundings import ClusterSurroundings
 from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.runtime import Runtime
@@ -46,7 +46,7 @@ class GroupCoordinator:
         self._runtime = runtime
         self._limits = group_limits(runtime.config)
         self.counts = GroupCounts()
-        self._around = ClusterSurroundings(runtime, cluster)
+        self._cluster = CurrentClusterView(runtime, cluster)
         self._started_ms = 0.0
         self._owners = CoordinatorPartitions(cluster, logs, CONSUMER_OFFSETS_TOPIC, self._new_owner)
 
@@ -142,7 +142,7 @@ class GroupCoordinator:
         return self._owners.owner(coordinator_partition(group_id, count)) if count else None
 
     def _new_owner(self, partition: Partition) -> GroupOwner:
-        return GroupOwner(partition, self._limits, self._around, now_ms=self._now_ms, counts=self.counts)
+        return GroupOwner(partition, self._limits, self._cluster, now_ms=self._now_ms, counts=self.counts)
 
     def _now_ms(self) -> int:
         """The wall clock as it was when first asked, moved on by one that never jumps: a member must not expire

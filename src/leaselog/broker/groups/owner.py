@@ -21,6 +21,7 @@ from leaselog.broker.coordinators.owner import CoordinatorOwner
 from leaselog.broker.groups.records import decode_fact, encode_fact
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.structured_log import StructuredLog
+from leaselog.coordination.cluster_view import EMPTY_CLUSTER, ClusterView
 from leaselog.coordination.group_commands import (
     Answer,
     CommitOffsets,
@@ -31,7 +32,6 @@ from leaselog.coordination.group_commands import (
 )
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
-from leaselog.coordination.group_surroundings import NOTHING_AROUND, Surroundings
 from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.coordination.share_group_facts import Assignment, ShareEpochStored
 from leaselog.log import Appended, AppendRefused, Origin
@@ -68,7 +68,7 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
         self,
         partition: Partition,
         limits: GroupLimits,
-        around: Surroundings = NOTHING_AROUND,
+        cluster: ClusterView = EMPTY_CLUSTER,
         *,
         now_ms: Callable[[], int],
         counts: GroupCounts | None = None,
@@ -76,7 +76,7 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
         super().__init__(partition, log)
         self._counts = counts or GroupCounts()
         self._limits = limits
-        self._around = around
+        self._cluster = cluster
         self._now_ms = now_ms
         self._waiting: dict[Token, asyncio.Future[Answer]] = {}
         self._last_token = 0
@@ -226,7 +226,7 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
     def _new_shard(self) -> GroupShard:
         largest = self._batch_bytes_max() * 9 // 10  # the rest is for the batch around the record
         limits = replace(self._limits, record_bytes_max=min(self._limits.record_bytes_max, largest))
-        return GroupShard(limits, self._around)
+        return GroupShard(limits, self._cluster)
 
     def _load_steps(self) -> Iterator[list[GroupFact]]:
         for step in read_back(self.partition.log, lambda header: not header.is_control):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from leaselog.broker.cluster.cluster import Topic
-from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.lending.errors import as_fetch_error
 from leaselog.broker.lending.fetch_line import FetchLine, Group
 from leaselog.broker.lending.local_group import LocalGroup

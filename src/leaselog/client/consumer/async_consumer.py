@@ -35,9 +35,9 @@ from leaselog.client.errors import IllegalState, RequestTimedOut
 from leaselog.client.fetcher import EARLIEST, LATEST, list_offsets
 from leaselog.client.group_consumer import Assigned, GroupConsumer, Revoked
 from leaselog.client.group_member import Wanted
+from leaselog.client.machine import monotonic_s
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, WakeupError
-from leaselog.client.surroundings import monotonic_s
 from leaselog.model import TopicPartition
 
 __all__ = ["CLOSE_TIMEOUT_S", "AsyncConsumer", "Change", "Listener", "Listeners"]

@@ -25,9 +25,9 @@ from leaselog.client.durations import FOR_EVER_S, seconds, seconds_or_for_ever
 from leaselog.client.errors import IllegalState
 from leaselog.client.forks import tell_of_forks
 from leaselog.client.loop_thread import LoopThread
+from leaselog.client.machine import monotonic_s
 from leaselog.client.share.deserializers import Deserializer
 from leaselog.client.share.errors import ConcurrentAccess, WakeupError
-from leaselog.client.surroundings import monotonic_s
 from leaselog.model import TopicPartition
 
 __all__ = ["Consumer"]

@@ -24,6 +24,8 @@ from leaselog.client.errors import (
     RequestTimedOut,
     raise_for,
 )
+from leaselog.client.machine import monotonic_ms as _now_ms
+from leaselog.client.machine import monotonic_s, new_uuid
 from leaselog.client.share.acknowledgements import AcknowledgeType, Commit, TopicIdPartition
 from leaselog.client.share.acknowledging import Acknowledging, Reason
 from leaselog.client.share.calling import HandlerThreads, call_plain, check_handler, is_async
@@ -46,8 +48,6 @@ from leaselog.client.share.worker import (
     WorkLoop,
     tell_error,
 )
-from leaselog.client.surroundings import monotonic_ms as _now_ms
-from leaselog.client.surroundings import monotonic_s, new_uuid
 from leaselog.model import TopicPartition
 from leaselog.wire.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from leaselog.client.errors import ClientError
+from leaselog.client.machine import monotonic_ms as _now_ms
+from leaselog.client.machine import monotonic_s, new_uuid
 from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_core import LentRanges, RangeCore, has_ended
-from leaselog.client.surroundings import monotonic_ms as _now_ms
-from leaselog.client.surroundings import monotonic_s, new_uuid
 
 __all__ = ["AsyncRangeConsumer"]
 

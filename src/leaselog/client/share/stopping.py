@@ -15,7 +15,7 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from leaselog.client.surroundings import monotonic_ms
+from leaselog.client.machine import monotonic_ms
 
 __all__ = ["SAME_SIGNAL_MS", "StopSignals"]
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from leaselog.client.errors import BrokerError, ClientError
+from leaselog.client.machine import monotonic_ms as _now_ms
+from leaselog.client.machine import monotonic_s, new_chance
 from leaselog.client.share.acknowledgements import AcknowledgeType
 from leaselog.client.share.calling import WrongHandler
 from leaselog.client.share.errors import RecordDeserializationError, Reject, Transient, WakeupError
@@ -27,8 +29,6 @@ from leaselog.client.share.group_terms import GroupTerms, learn_terms, meet_grou
 from leaselog.client.share.processing import Acknowledgement, ExceptionTypes, Judgement
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.retrying import DEFAULT_DELAYS_S, Outage, RetryDelays
-from leaselog.client.surroundings import monotonic_ms as _now_ms
-from leaselog.client.surroundings import monotonic_s, new_chance
 from leaselog.model import ErrorCode
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from leaselog.client.async_producer import AsyncProducer
 from leaselog.client.config_values import ConfigValues, Given
 from leaselog.client.errors import ConfigError, IllegalState
+from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.outgoing import checked_topic
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.calling import HandlerThreads
@@ -22,7 +23,6 @@ from leaselog.client.share.metrics import MetricName
 from leaselog.client.share.processing import ExceptionTypes, Judgement
 from leaselog.client.share.retrying import RetryDelays
 from leaselog.client.share.worker import DRAIN_TIMEOUT_S, EARLIEST, OnError, WorkerOptions
-from leaselog.client.surroundings import monotonic_ms as _now_ms
 from leaselog.client.worker.batches import Batches
 from leaselog.client.worker.chain import Call, Middleware, chained, check_middleware, threads_needed
 from leaselog.client.worker.handlers import AnyRecord, Handler, Subject

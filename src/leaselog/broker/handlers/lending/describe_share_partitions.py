@@ -9,7 +9,7 @@ leaselog's own; only a client that says it is leaselog's is told of it by ApiVer
 
 from __future__ import annotations
 
-from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.lending.feature import has_share_groups
 from leaselog.broker.lending.inspection import SharePartitionDescription, describe
 from leaselog.broker.net.api import RequestContext, serves

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Awaitable
 from functools import partial
 
-from leaselog.broker.cluster.hosted import WRONG_LEADER
+from leaselog.broker.cluster.partition_lookup import WRONG_LEADER
 from leaselog.broker.lending.requests import Acknowledgements, batches_of, by_topic, who
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import Refused

@@ -19,7 +19,7 @@ from collections.abc import Awaitable
 from functools import partial
 
 from leaselog.broker.cluster.cluster import Cluster
-from leaselog.broker.cluster.hosted import WRONG_LEADER
+from leaselog.broker.cluster.partition_lookup import WRONG_LEADER
 from leaselog.broker.lending.fetch_line import FetchLine
 from leaselog.broker.lending.fetching import MODES, ShareFetching
 from leaselog.broker.lending.partition_owner import Acquisition, SharePartitionOwner

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from leaselog.broker.cluster.cluster import is_internal
-from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.messages.delete_records import (

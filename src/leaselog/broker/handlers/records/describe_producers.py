@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leaselog.broker.cluster.cluster import refuse_topic_name
-from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.describe_producers import (

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Generator, Iterable
 from uuid import UUID
 
-from leaselog.broker.cluster.hosted import WRONG_LEADER
+from leaselog.broker.cluster.partition_lookup import WRONG_LEADER
 from leaselog.broker.fetching.fetching import Fetching, Found
 from leaselog.broker.fetching.sessions import FetchSession, FollowedPartition
 from leaselog.broker.net.api import Reply, RequestContext, serves

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Awaitable, Generator
 from typing import NamedTuple
 
-from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import Reply, RequestContext, serves
 from leaselog.broker.records.log_work import LogWork
 from leaselog.log import FoundOffset, Steps

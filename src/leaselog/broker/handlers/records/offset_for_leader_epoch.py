@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from leaselog.broker.cluster.hosted import find_partition
+from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.offset_for_leader_epoch import (

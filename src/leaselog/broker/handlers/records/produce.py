@@ -15,7 +15,7 @@ import asyncio
 from dataclasses import dataclass
 
 from leaselog.broker.cluster.cluster import is_internal
-from leaselog.broker.cluster.hosted import why_not_here
+from leaselog.broker.cluster.partition_lookup import why_not_here
 from leaselog.broker.net.api import Reply, RequestContext, serves
 from leaselog.broker.net.dispatch import Unanswerable
 from leaselog.broker.records.partition import Partition

@@ -13,8 +13,8 @@ from random import Random
 from uuid import UUID, uuid4
 
 __all__ = [
-    "Surroundings",
-    "in_surroundings",
+    "Machine",
+    "on_machine",
     "monotonic_ms",
     "monotonic_s",
     "new_chance",
@@ -24,7 +24,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class Machine:
     #: a clock that never jumps: what deadlines are measured with
     monotonic_ns: Callable[[], int] = time.monotonic_ns
     #: what records are stamped with
@@ -33,11 +33,11 @@ class Surroundings:
     new_chance: Callable[[], Random] = Random
 
 
-_current = Surroundings()
+_current = Machine()
 
 
 @contextmanager
-def in_surroundings(other: Surroundings) -> Iterator[None]:
+def on_machine(other: Machine) -> Iterator[None]:
     """Every client of the process lives in ``other`` until the block ends."""
     global _current
     before, _current = _current, other

@@ -1,4 +1,4 @@
-"""What somebody may want of the cluster, and what is wanted where nobody says: defaults, internal topics."""
+"""Topics as somebody asks for them, and as they are made where nobody says: defaults, internal topics."""
 
 from __future__ import annotations
 

@@ -10,23 +10,23 @@ from leaselog.broker.broker import Broker
 from leaselog.broker.config import BrokerConfig
 from leaselog.broker.config.listeners import Listener
 from leaselog.broker.runtime.machine import RealMachine
-from leaselog.client import surroundings
-from leaselog.client.surroundings import Surroundings, in_surroundings
+from leaselog.client import machine
+from leaselog.client.machine import Machine, on_machine
 
 
-def test_a_client_in_other_surroundings_reads_their_clocks_until_the_block_ends() -> None:
-    other = Surroundings(
+def test_a_client_on_another_machine_reads_its_clocks_until_the_block_ends() -> None:
+    other = Machine(
         monotonic_ns=lambda: 7_000_000_000,
         wall_ns=lambda: 9_000_000,
         new_uuid=lambda: UUID(int=3),
         new_chance=lambda: Random(5),
     )
-    with in_surroundings(other):
-        assert (surroundings.monotonic_ms(), surroundings.monotonic_s()) == (7_000, 7.0)
-        assert surroundings.wall_ms() == 9
-        assert surroundings.new_uuid() == UUID(int=3)
-        assert surroundings.new_chance().random() == Random(5).random()
-    assert surroundings.wall_ms() > 9
+    with on_machine(other):
+        assert (machine.monotonic_ms(), machine.monotonic_s()) == (7_000, 7.0)
+        assert machine.wall_ms() == 9
+        assert machine.new_uuid() == UUID(int=3)
+        assert machine.new_chance().random() == Random(5).random()
+    assert machine.wall_ms() > 9
 
 
 class SetClock(RealMachine):

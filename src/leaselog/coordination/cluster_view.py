@@ -7,7 +7,7 @@ from typing import Protocol
 
 from leaselog.model import GroupId, TopicId
 
-__all__ = ["NOTHING_AROUND", "ShareSettings", "Surroundings", "TopicShape"]
+__all__ = ["EMPTY_CLUSTER", "ShareSettings", "ClusterView", "TopicShape"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class ShareSettings:
     initialize_retry_interval_ms: int = 30_000
 
 
-class Surroundings(Protocol):
+class ClusterView(Protocol):
     def topics_version(self) -> int:
         """Differs whenever some topic has changed since."""
 
@@ -36,7 +36,7 @@ class Surroundings(Protocol):
     def share_settings(self, group_id: GroupId) -> ShareSettings: ...
 
 
-class _Nothing:
+class _EmptyCluster:
     """A cluster without topics, where every group has the defaults."""
 
     def topics_version(self) -> int:
@@ -49,4 +49,4 @@ class _Nothing:
         return ShareSettings()
 
 
-NOTHING_AROUND: Surroundings = _Nothing()
+EMPTY_CLUSTER: ClusterView = _EmptyCluster()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.runtime.runtime import Runtime
-from leaselog.coordination.group_surroundings import ShareSettings, TopicShape
+from leaselog.coordination.cluster_view import ShareSettings, TopicShape
 from leaselog.model import GroupId
 
-__all__ = ["ClusterSurroundings"]
+__all__ = ["CurrentClusterView"]
 
 
-class ClusterSurroundings:
+class CurrentClusterView:
     def __init__(self, runtime: Runtime, cluster: Cluster) -> None:
         self._runtime = runtime
         self._cluster = cluster
