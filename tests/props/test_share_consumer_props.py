@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from share_cluster_model import GAP, LOCK_MS, RELEASE, RENEW, TOPIC, Arrived, ModelCluster
 
 from leaselog.client.errors import BrokerError, ConnectionLost
-from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import NodeAsk, ShareCore, Step
 from leaselog.client.share.extras import Extra

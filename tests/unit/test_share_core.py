@@ -10,7 +10,7 @@ import pytest
 from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 
 from leaselog.client.errors import BrokerError, ConnectionLost, RequestTimedOut
-from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import RIDE_MS, Acknowledged, NodeAsk, ShareCore, Step
 from leaselog.client.share.deserializers import as_json

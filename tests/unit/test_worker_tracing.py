@@ -14,7 +14,8 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from leaselog.client import trace_headers
-from leaselog.client.worker.tracing import TraceContext, current_trace, in_trace, working_on
+from leaselog.client.worker.trace_context import TraceContext
+from leaselog.client.worker.tracing import current_trace, in_trace, working_on
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 PARENT = f"00-{TRACE}-{SPAN}-01"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import Protocol, Self, TypeVar, cast
 
 from leaselog.coordination.cluster_view import ClusterView
 from leaselog.coordination.group_commands import Answer, Reply, Token
@@ -16,13 +16,18 @@ from leaselog.coordination.group_deadlines import DeadlineMoves
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.model import GroupId, MemberId
 
-if TYPE_CHECKING:
-    from leaselog.coordination.classic_group import ClassicGroup
-    from leaselog.coordination.share_group import ShareGroup
-
 __all__ = ["DeadlineKey", "DeadlineKind", "GroupLimits", "GroupOutcome", "Turn"]
 
-G = TypeVar("G", "ClassicGroup", "ShareGroup")
+
+class Draftable(Protocol):
+    """A group of any kind, as far as a turn has to know it."""
+
+    group_id: GroupId
+
+    def draft(self) -> Self: ...
+
+
+G = TypeVar("G", bound=Draftable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,7 @@ class Turn:
     deadlines: DeadlineMoves[DeadlineKey] = field(default_factory=DeadlineMoves)
     facts: list[GroupFact] = field(default_factory=list)
     replies: list[Reply] = field(default_factory=list)
-    drafts: dict[GroupId, ClassicGroup | ShareGroup] = field(default_factory=dict)
+    drafts: dict[GroupId, Draftable] = field(default_factory=dict)
     #: groups that the retention has yet to look at, where it was its turn
     to_expire: tuple[GroupId, ...] | None = None
 
@@ -101,5 +106,5 @@ class GroupOutcome:
     replies: tuple[Reply, ...] = ()
     #: None where there is to be no deadline any more
     deadlines: tuple[tuple[DeadlineKey, int | None], ...] = ()
-    drafts: tuple[ClassicGroup | ShareGroup, ...] = ()
+    drafts: tuple[Draftable, ...] = ()
     to_expire: tuple[GroupId, ...] | None = None

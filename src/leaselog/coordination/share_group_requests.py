@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import assert_never
 
+from leaselog.coordination.classic_group import ClassicGroup
 from leaselog.coordination.group_commands import Answer
 from leaselog.coordination.group_turn import Turn
 from leaselog.coordination.share_group import ShareGroup
@@ -32,9 +33,6 @@ from leaselog.coordination.share_group_states import (
 )
 from leaselog.model import ErrorCode, GroupId, Refused
 
-if TYPE_CHECKING:
-    from leaselog.coordination.group_shard import Group
-
 __all__ = ["answer_share", "may_found", "no_group"]
 
 
@@ -45,7 +43,7 @@ def may_found(ask: ShareGroupCommand) -> bool:
     return isinstance(ask, AlterShareOffsets | AdoptShareStates)
 
 
-def answer_share(group: Group | None, ask: ShareGroupCommand, turn: Turn) -> Answer:
+def answer_share(group: ClassicGroup | ShareGroup | None, ask: ShareGroupCommand, turn: Turn) -> Answer:
     refused = refusal_of_shape(ask) if isinstance(ask, ShareHeartbeat) else None
     if refused is None and not isinstance(group, ShareGroup):
         refused = _refusal_of_group(group, ask)
@@ -73,7 +71,7 @@ def answer_share(group: Group | None, ask: ShareGroupCommand, turn: Turn) -> Ans
             assert_never(ask)
 
 
-def _refusal_of_group(group: Group | None, ask: ShareGroupCommand) -> Refused:
+def _refusal_of_group(group: ClassicGroup | ShareGroup | None, ask: ShareGroupCommand) -> Refused:
     if not ask.group_id:
         return Refused(ErrorCode.INVALID_GROUP_ID)
     if group is not None:

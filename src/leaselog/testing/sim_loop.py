@@ -19,16 +19,22 @@ from contextlib import suppress
 from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from leaselog.testing.disk import PowerCut
-
-if TYPE_CHECKING:
-    from leaselog.testing.sim_net import SimNet
 
 __all__ = ["Deadlock", "Livelock", "SimLoop", "SimProcess", "current_process"]
 
 T = TypeVar("T")
+
+
+class Net(Protocol):
+    """The network, as far as the loop has to know it."""
+
+    async def connect(self, factory: Any, host: Any, port: Any) -> Any: ...
+
+    def listen(self, factory: Any, host: Any, port: Any) -> Any: ...
+
 
 #: a run that needs more callbacks than this goes round in circles
 MAX_STEPS = 5_000_000
@@ -87,7 +93,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._is_over = False
         self._running_process: SimProcess | None = None
         self.steps = 0
-        self.net: SimNet | None = None
+        self.net: Net | None = None
         self.work_s: Callable[[], float] = lambda: 0.001
         #: what no callback should let escape, as (process, what)
         self.complaints: list[tuple[str, str]] = []

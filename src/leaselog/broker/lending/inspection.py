@@ -24,11 +24,11 @@ from leaselog.share import (
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, TimestampType, read_header
 
-__all__ = ["SharePartitionDescription", "describe", "stored_machine", "written_ms"]
+__all__ = ["SharePartitionFigures", "figures_of", "stored_machine", "written_ms"]
 
 
 @dataclass(frozen=True, slots=True)
-class SharePartitionDescription:
+class SharePartitionFigures:
     inspection: Inspection
     high_watermark: int
     #: since the batch that holds the first unfinished record was written; None if there is none, or no time in it
@@ -40,9 +40,9 @@ class SharePartitionDescription:
         return self.inspection.available + max(0, self.high_watermark - self.inspection.end)
 
 
-async def describe(
+async def figures_of(
     shares: SharePartitions, key: SharePartitionKey, partition: Partition
-) -> SharePartitionDescription | Refused:
+) -> SharePartitionFigures | Refused:
     """OFFSET_NOT_AVAILABLE while the group has not begun with the partition."""
     owner = shares.find(key.group_id, TopicIdPartition(key.topic_id, key.partition))
     machine = None if owner is None or owner.is_over else owner.machine
@@ -52,7 +52,7 @@ async def describe(
     inspection, log = inspect(found), partition.log
     at_ms = written_ms(log, inspection.first_unfinished)
     age_ms = None if at_ms is None else max(0, shares.support.runtime.now_ms() - at_ms)
-    return SharePartitionDescription(inspection, log.high_watermark, age_ms)
+    return SharePartitionFigures(inspection, log.high_watermark, age_ms)
 
 
 async def stored_machine(

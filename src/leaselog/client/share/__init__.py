@@ -1,7 +1,8 @@
 """The share consumer of KIP-932: a sans-I/O core, an asyncio consumer over it, and a blocking one over that."""
 
 from leaselog.client.errors import IllegalState
-from leaselog.client.share.acknowledgements import AcknowledgeType, TopicIdPartition
+from leaselog.client.share.acknowledge_type import AcknowledgeType
+from leaselog.client.share.acknowledgements import TopicIdPartition
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.blocking import ShareConsumer
 from leaselog.client.share.deserializers import as_json, as_string

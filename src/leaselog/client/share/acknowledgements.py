@@ -9,19 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from leaselog.client.errors import ClientError
+from leaselog.client.share.acknowledge_type import AcknowledgeType
+from leaselog.client.share.extras import Extra
 from leaselog.model import TopicId, TopicPartition
-
-if TYPE_CHECKING:
-    from leaselog.client.share.extras import Extra
-    from leaselog.client.share.record import ShareRecord
 
 __all__ = [
     "GAP",
-    "AcknowledgeType",
     "Bundle",
     "Commit",
     "Held",
@@ -31,15 +27,6 @@ __all__ = [
     "WireBatch",
     "wire_batches",
 ]
-
-
-class AcknowledgeType(IntEnum):
-    """KIP-932's three outcomes and KIP-1222's wish for more time."""
-
-    ACCEPT = 1
-    RELEASE = 2
-    REJECT = 3
-    RENEW = 4
 
 
 #: An acquired offset without a record: compacted away, or a transaction's marker. Never the application's to say.
@@ -83,7 +70,8 @@ class SessionLife:
 class Held:
     """What an application holds of one partition; offsets in ``said`` are in ``open``."""
 
-    open: dict[int, ShareRecord[Any, Any]] = field(default_factory=dict)
+    #: `ShareRecord`s, which know their lease, as a lease knows this
+    open: dict[int, Any] = field(default_factory=dict)
     said: dict[int, int] = field(default_factory=dict)
     #: what was added to some of what was said
     extras: dict[int, Extra] = field(default_factory=dict)

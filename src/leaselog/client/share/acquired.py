@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from leaselog.client.compiled_records import RecordReader
-from leaselog.client.share.acknowledgements import GAP, AcknowledgeType, Lease
+from leaselog.client.share.acknowledge_type import AcknowledgeType
+from leaselog.client.share.acknowledgements import GAP, Lease
 from leaselog.client.share.deserializers import Deserializer, as_bytes, deserialized
 from leaselog.client.share.record import ShareRecord
 from leaselog.wire.errors import BadLength, BadValue, DecodeError

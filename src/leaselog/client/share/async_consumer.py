@@ -26,7 +26,8 @@ from leaselog.client.errors import (
 )
 from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.machine import monotonic_s, new_uuid
-from leaselog.client.share.acknowledgements import AcknowledgeType, Commit, TopicIdPartition
+from leaselog.client.share.acknowledge_type import AcknowledgeType
+from leaselog.client.share.acknowledgements import Commit, TopicIdPartition
 from leaselog.client.share.acknowledging import Acknowledging, Reason
 from leaselog.client.share.calling import HandlerThreads, call_plain, check_handler, is_async
 from leaselog.client.share.carrier import Carrier

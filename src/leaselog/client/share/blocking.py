@@ -18,7 +18,7 @@ from leaselog.client.cluster import READY_TIMEOUT_S
 from leaselog.client.config_values import Given
 from leaselog.client.forks import tell_of_forks
 from leaselog.client.loop_thread import LoopThread
-from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.acknowledging import Acknowledging, Reason
 from leaselog.client.share.async_consumer import (
     CLOSE_TIMEOUT_S,

@@ -17,7 +17,8 @@ from typing import Any
 
 from leaselog.client.compiled_records import record_reader
 from leaselog.client.errors import BrokerError, ClientError, RequestTimedOut, is_retriable
-from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Commit, Lease, TopicIdPartition
+from leaselog.client.share.acknowledge_type import AcknowledgeType
+from leaselog.client.share.acknowledgements import Bundle, Commit, Lease, TopicIdPartition
 from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
 from leaselog.client.share.backoff import backoff_ms
 from leaselog.client.share.config import RECORD_LIMIT, ShareConsumerConfig

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.wire.share_extensions import NO_DELAY
 
 __all__ = ["GIVEN_BACK", "MAX_REASON_CHARS", "Extra", "delay_ms_of", "reason_of", "extra_of"]

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from leaselog.client.share.acknowledgements import AcknowledgeType, Bundle, Held, Lease, TopicIdPartition
+from leaselog.client.share.acknowledge_type import AcknowledgeType
+from leaselog.client.share.acknowledgements import Bundle, Held, Lease, TopicIdPartition
 from leaselog.client.share.errors import IllegalState
 from leaselog.client.share.extras import Extra
 from leaselog.client.share.record import ShareRecord
@@ -87,7 +88,8 @@ class Holdings:
 
     def find(self, topic: str, partition: int, offset: int) -> AnyRecord:
         """The open record there. Raises ``IllegalState``."""
-        return self._held_at(topic, partition, offset).open[offset]
+        record: AnyRecord = self._held_at(topic, partition, offset).open[offset]
+        return record
 
     def _held_at(self, topic: str, partition: int, offset: int) -> Held:
         for where, held in self._held.items():

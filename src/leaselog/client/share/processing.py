@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.errors import Reject, Transient
 from leaselog.client.share.extras import Extra, delay_ms_of, reason_of
 from leaselog.client.share.record import ShareRecord

@@ -16,12 +16,12 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leaselog.client.errors import BrokerError, ClientError
 from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.machine import monotonic_s, new_chance
-from leaselog.client.share.acknowledgements import AcknowledgeType
+from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.calling import WrongHandler
 from leaselog.client.share.errors import RecordDeserializationError, Reject, Transient, WakeupError
 from leaselog.client.share.extras import Extra, reason_of
@@ -29,10 +29,8 @@ from leaselog.client.share.group_terms import GroupTerms, learn_terms, meet_grou
 from leaselog.client.share.processing import Acknowledgement, ExceptionTypes, Judgement
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.retrying import DEFAULT_DELAYS_S, Outage, RetryDelays
+from leaselog.client.share.worked_consumer import WorkedConsumer
 from leaselog.model import ErrorCode
-
-if TYPE_CHECKING:
-    from leaselog.client.share.async_consumer import AsyncShareConsumer
 
 __all__ = ["DRAIN_TIMEOUT_S", "EARLIEST", "OnError", "WorkLoop", "WorkerOptions", "tell_error"]
 
@@ -109,9 +107,7 @@ class _Kept:
 class WorkLoop:
     """`run` it once. ``handle`` gets one record at a time in up to ``concurrency`` tasks."""
 
-    def __init__(
-        self, consumer: AsyncShareConsumer[Any, Any], handle: Handle, tell: Tell, options: WorkerOptions
-    ) -> None:
+    def __init__(self, consumer: WorkedConsumer, handle: Handle, tell: Tell, options: WorkerOptions) -> None:
         self._consumer = consumer
         self._core = consumer.core
         self._handle = handle

@@ -4,7 +4,8 @@ How a worker's records come, wait and fail is the share consumer's (`client/shar
 for it, made of several: each record to that of its topic, decoded, through middleware, its result published.
 """
 
-from leaselog.client.worker.tracing import TraceContext, current_trace, in_trace, trace_headers
+from leaselog.client.worker.trace_context import TraceContext
+from leaselog.client.worker.tracing import current_trace, in_trace, trace_headers
 from leaselog.client.worker.worker import Worker
 
 __all__ = ["TraceContext", "Worker", "current_trace", "in_trace", "trace_headers"]

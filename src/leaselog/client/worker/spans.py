@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags, TraceState
 
 from leaselog.client.share.record import ShareRecord
-
-if TYPE_CHECKING:
-    from leaselog.client.worker.tracing import TraceContext
+from leaselog.client.worker.trace_context import TraceContext
 
 __all__ = ["current_span", "span_of"]
 

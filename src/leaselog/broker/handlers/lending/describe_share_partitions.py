@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.lending.feature import has_share_groups
-from leaselog.broker.lending.inspection import SharePartitionDescription, describe
+from leaselog.broker.lending.inspection import SharePartitionFigures, figures_of
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import ErrorCode, GroupId, Refused
@@ -56,16 +56,14 @@ async def _described(
     if topic is None:
         return DescribedSharePartition(partition=index, error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     key = SharePartitionKey(group_id, topic.topic_id, index)
-    found = await describe(broker.shares, key, partition)
+    found = await figures_of(broker.shares, key, partition)
     if isinstance(found, Refused):
         return DescribedSharePartition(partition=index, error_code=found.code, error_message=found.message)
     given_up = broker.share_delivery.given_up_at(key)
     return _shown(index, found, int(broker.monotonic_ms()), given_up)
 
 
-def _shown(
-    index: int, found: SharePartitionDescription, now_ms: int, given_up: int
-) -> DescribedSharePartition:
+def _shown(index: int, found: SharePartitionFigures, now_ms: int, given_up: int) -> DescribedSharePartition:
     seen = found.inspection
     return DescribedSharePartition(
         partition=index,
