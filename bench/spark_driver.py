@@ -56,7 +56,7 @@ def drain(address: str, group: str, *, ranges_only: bool, records: int) -> dict[
 
     def made(core: RangeCore, *given: Any) -> None:
         original(core, *given)
-        core.ranges_only = ranges_only
+        core._state.ranges_only = ranges_only
 
     RangeCore.__init__ = made  # type: ignore[method-assign, assignment]
     member = GroupMember(options)

@@ -19,9 +19,11 @@ from share_cluster_model import GAP, LOCK_MS, RELEASE, RENEW, TOPIC, Arrived, Mo
 from leaselog.client.errors import BrokerError, ConnectionLost
 from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
-from leaselog.client.share.core import NodeAsk, ShareCore, Step
+from leaselog.client.share.core import ShareCore
 from leaselog.client.share.extras import Extra
+from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.steps import Step
 
 Where = tuple[int, int]
 Word = tuple[AcknowledgeType, Extra | None]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from uuid import UUID
 
-from leaselog.client.share.core import CoordinatorAsk, MetadataAsk, Step
+from leaselog.client.share.steps import CoordinatorAsk, MetadataAsk, Step
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.wire.codec import decode, encode

@@ -17,8 +17,8 @@ from share_cluster_model import ModelCluster
 
 from leaselog.client import AsyncShareConsumer, ShareConsumer
 from leaselog.client.errors import Unreachable
-from leaselog.client.share.core import CoordinatorAsk, MetadataAsk
 from leaselog.client.share.node_session import NodeAsk
+from leaselog.client.share.steps import CoordinatorAsk, MetadataAsk
 from leaselog.client.topology import Node, Topology
 from leaselog.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse
 from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatRequest

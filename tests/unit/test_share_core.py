@@ -12,10 +12,13 @@ from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 from leaselog.client.errors import BrokerError, ConnectionLost, RequestTimedOut
 from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
-from leaselog.client.share.core import RIDE_MS, Acknowledged, NodeAsk, ShareCore, Step
+from leaselog.client.share.core import ShareCore
+from leaselog.client.share.core_state import RIDE_MS
 from leaselog.client.share.deserializers import as_json
 from leaselog.client.share.errors import IllegalState, RecordDeserializationError
+from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.record import ShareRecord
+from leaselog.client.share.steps import Acknowledged, Step
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 from leaselog.wire.messages.share_fetch import ShareFetchRequest

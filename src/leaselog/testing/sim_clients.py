@@ -21,8 +21,8 @@ from leaselog.client.share import (
     TopicIdPartition,
 )
 from leaselog.client.share.carrier import Carrier, SentNow
-from leaselog.client.share.core import Step
 from leaselog.client.share.node_session import NodeAsk
+from leaselog.client.share.steps import Step
 from leaselog.testing.share_history import (
     Acknowledging,
     Answered,

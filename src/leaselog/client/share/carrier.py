@@ -18,8 +18,9 @@ from leaselog.client.connection import Connection
 from leaselog.client.errors import ClientError, UnsupportedVersion
 from leaselog.client.machine import monotonic_ms
 from leaselog.client.share.config import BATCH_OPTIMIZED, ShareConsumerConfig
-from leaselog.client.share.core import CoordinatorAsk, MetadataAsk, ShareCore, Step
+from leaselog.client.share.core import ShareCore
 from leaselog.client.share.node_session import NodeAsk
+from leaselog.client.share.steps import CoordinatorAsk, MetadataAsk, Step
 from leaselog.client.topology import Topology
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
 from leaselog.wire.messages.share_fetch import ShareFetchRequest, ShareFetchResponse

@@ -66,20 +66,20 @@ class RangeCore(ShareCore):
     """Say `want_ranges`, then `take_ranges` until there is nothing under way; `settle` what came of them."""
 
     def __init__(self, config: ShareConsumerConfig, member_id: str, now_ms: int) -> None:
-        super().__init__(config, member_id, now_ms)
-        self._held = self.holdings = _HeldOffsets()
-        self.is_worked_on = True  # leases are renewed from the moment they are taken
-        self.ranges_only = True
+        self._held = _HeldOffsets()
+        super().__init__(config, member_id, now_ms, self._held)
+        self._state.is_worked_on = True  # leases are renewed from the moment they are taken
+        self._state.ranges_only = True
 
     @property
     def is_fetching(self) -> bool:
         """Whether an answer is to come that may bring more."""
-        asks = [node.under_way for node in self._nodes.values()]
+        asks = [node.under_way for node in self._state.nodes.values()]
         return any(ask is not None and ask.fetches for ask in asks)
 
     def want_ranges(self, wait_ms: int, limit: int, max_bytes: int) -> None:
         """The next `step` fetches up to ``limit`` records and about ``max_bytes`` from each broker it asks."""
-        self._config = replace(self._config, fetch_max_bytes=max_bytes)
+        self._state.config = replace(self._state.config, fetch_max_bytes=max_bytes)
         self.want_records(wait_ms, limit)
 
     def take(self, now_ms: int, limit: int) -> list[ShareRecord[Any, Any]]:
@@ -88,14 +88,11 @@ class RangeCore(ShareCore):
 
     def take_ranges(self, now_ms: int) -> list[LentRanges]:
         """Everything acquired since. From here on it is held and renewed. Raises what there is to know first."""
-        if (failed := self._membership.take_error()) is not None:
-            raise failed
-        if self._errors:
-            raise self._errors.popleft()
+        self._raise_what_to_know()
         self._held.forget_ended(now_ms)
         taken = list[LentRanges]()
-        while self._buffer:
-            acquired = self._buffer.popleft()
+        while self._buffer.queue:
+            acquired = self._buffer.queue.popleft()
             lease = acquired.lease
             if has_ended(lease, now_ms):
                 self.metrics.expired_in_buffer += len(acquired.rest())
@@ -127,12 +124,12 @@ class RangeCore(ShareCore):
         )
         commit.waiting.add(bundle)
         if lease.life.ended is not None:
-            self._settle(bundle, lease.life.ended, now_ms)
+            self._settling.settle(bundle, lease.life.ended, now_ms)
         elif lease.deadline_ms <= now_ms and not lease.is_renewable:
             why = "the lease ran out, and the broker had refused to renew it"
-            self._settle(bundle, RequestTimedOut(f"{lease.where}: {why}"), now_ms)
+            self._settling.settle(bundle, RequestTimedOut(f"{lease.where}: {why}"), now_ms)
         else:
-            self._send(bundle)
+            self._state.send(bundle)
         return commit
 
 

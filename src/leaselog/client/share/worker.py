@@ -204,7 +204,7 @@ class WorkLoop:
     def _take_terms(self, terms: GroupTerms) -> None:
         self._terms = terms
         self._terms_asked_ms = _now_ms()
-        self._core.delivery_limit = terms.delivery_limit
+        self._core.limit_deliveries(terms.delivery_limit)
 
     def _look_at_terms(self, now_ms: int) -> None:
         """A limit may be raised, and a dead-letter topic set, while the worker runs."""

@@ -1,0 +1,183 @@
+"""What answers mean, or that there are none. Pure."""
+
+from __future__ import annotations
+
+from leaselog.client.errors import BrokerError, ClientError
+from leaselog.client.share.acknowledgements import Lease, TopicIdPartition
+from leaselog.client.share.acquired import Acquired, lent_ranges
+from leaselog.client.share.core_state import CoreState
+from leaselog.client.share.fetch_buffer import FetchBuffer
+from leaselog.client.share.node_session import NodeAsk, NodeSession
+from leaselog.client.share.settling import FINAL_FOR_ACKNOWLEDGEMENTS, Settling
+from leaselog.client.share.steps import CoordinatorAsk, MetadataAsk, Step
+from leaselog.client.topology import Topology
+from leaselog.model import ErrorCode
+from leaselog.wire.errors import DecodeError
+from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeResponse
+from leaselog.wire.messages.share_fetch import PartitionData, ShareFetchResponse
+from leaselog.wire.messages.share_group_heartbeat import ShareGroupHeartbeatResponse
+from leaselog.wire.schema import Message
+from leaselog.wire.share_fetch_ranges import RangesPartitionData
+
+__all__ = ["Hearing"]
+
+#: the application should know; everything else about a fetch passes or is looked up again
+_TOLD_BY_POLL = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CORRUPT_MESSAGE})
+_TOLD_AT_TOP = frozenset({ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION})
+
+
+class Hearing:
+    def __init__(self, state: CoreState, buffer: FetchBuffer, settling: Settling) -> None:
+        self._state = state
+        self._buffer = buffer
+        self._settling = settling
+
+    def heard(self, ask: Step, answer: Message | Topology, now_ms: int) -> None:
+        match ask:
+            case CoordinatorAsk():
+                assert isinstance(answer, ShareGroupHeartbeatResponse)
+                self._state.metrics.heartbeat(now_ms, now_ms - self._state.heartbeat_sent_ms)
+                self._state.must_find_coordinator = self._state.membership.answered(
+                    ask.request, answer, now_ms
+                )
+                self._state.metrics.rebalances = self._state.membership.rebalances
+            case MetadataAsk():
+                assert isinstance(answer, Topology)
+                self._state.errors.extend(self._state.routes.learned(ask.topics, answer, now_ms))
+            case NodeAsk():
+                if isinstance(answer, ShareFetchResponse):
+                    self._fetched(ask, answer, now_ms)
+                else:
+                    assert isinstance(answer, ShareAcknowledgeResponse)
+                    self._acknowledged(ask, answer, now_ms)
+
+    def unheard(self, ask: Step, error: ClientError, now_ms: int) -> None:
+        """There is no answer and will be none."""
+        if not error.is_retriable:
+            self._state.errors.append(error)
+        match ask:
+            case CoordinatorAsk():
+                self._state.must_find_coordinator = True
+                self._state.membership.unanswered(now_ms)
+            case MetadataAsk():
+                self._state.routes.learned_nothing(now_ms)
+            case NodeAsk():
+                node = self._state.nodes[ask.node_id]
+                node.lost()
+                self._hold_back(node, now_ms)
+                self._state.routes.doubt(now_ms)
+                for some in ask.bundles.values():
+                    for bundle in some:
+                        self._settling.settle(bundle, error, now_ms)
+                self._settling.drop_hopeless(node, now_ms)
+
+    def _top_level(self, node: NodeSession, ask: NodeAsk, code: int, text: str | None, now_ms: int) -> bool:
+        """Takes the answer into the session; whether there is anything in it."""
+        error = BrokerError(code, text) if code else None
+        node.answered(error)
+        if error is None:
+            return True
+        if error.code in _TOLD_AT_TOP:
+            self._state.errors.append(error)
+        self._hold_back(node, now_ms)
+        for some in ask.bundles.values():
+            self._settling.decided(node, some, error, now_ms)
+        self._settling.drop_hopeless(node, now_ms)
+        return False
+
+    def _fetched(self, ask: NodeAsk, answer: ShareFetchResponse, now_ms: int) -> None:
+        node = self._state.nodes[ask.node_id]
+        life, sent_ms = node.life, self._state.sent_ms[ask.node_id]
+        self._state.metrics.fetch_latency.record(now_ms - sent_ms, now_ms)
+        self._state.metrics.throttled.record(answer.throttle_time_ms, now_ms)
+        if not self._top_level(node, ask, answer.error_code, answer.error_message, now_ms):
+            return
+        if answer.throttle_time_ms:
+            node.not_before_ms = now_ms + answer.throttle_time_ms
+        if answer.acquisition_lock_timeout_ms > 0:
+            self._state.lock_timeout_ms = answer.acquisition_lock_timeout_ms
+        decided = set[TopicIdPartition]()
+        records = failed = 0
+        for topic in answer.responses:
+            for data in topic.partitions:
+                where = self._state.routes.where(topic.topic_id, data.partition_index)
+                if where in ask.bundles:
+                    decided.add(where)
+                    error = _error(data.acknowledge_error_code, data.acknowledge_error_message)
+                    self._settling.decided(node, ask.bundles[where], error, now_ms)
+                if data.error_code:
+                    failed += 1
+                    self._fetch_failed(where, data, now_ms)
+                if data.acquired_records:
+                    records += self._buffer_up(node, where, data, now_ms)
+        self._settling.undecided(node, ask, decided, now_ms)
+        if failed < node.partition_count:  # the others are not to wait long for those
+            node.failures = 0
+        if failed:
+            self._hold_back(node, now_ms)
+        if records:
+            self._state.metrics.records.record(records, now_ms)
+        assert node.life is life, "an answer without an error keeps the session"
+
+    def _buffer_up(self, node: NodeSession, where: TopicIdPartition, data: PartitionData, now_ms: int) -> int:
+        lease = Lease(
+            where,
+            node.node_id,
+            node.life,
+            now_ms + self._state.lock_ms,
+            now_ms,
+            delivery_limit=self._state.delivery_limit,
+        )
+        told = [(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records]
+        try:
+            ranges = list(lent_ranges(told))
+        except DecodeError as bad:
+            # Whatever was lent comes back to the broker by itself when its lease runs out.
+            self._state.errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {bad}"))
+            return 0
+        left_out_bytes = data.left_out_bytes if isinstance(data, RangesPartitionData) else 0
+        acquired = Acquired(lease, data.records or b"", ranges, left_out_bytes)
+        self._state.metrics.bytes.record(acquired.bytes - left_out_bytes, now_ms)
+        if self._state.is_closing or where.topic in self._state.subscription:
+            self._buffer.queue.append(acquired)  # ending the session gives it back
+            return sum(end - start for start, end, _ in ranges)
+        self._buffer.give_back(acquired, now_ms)
+        return 0
+
+    def _hold_back(self, node: NodeSession, now_ms: int) -> None:
+        """Something there needs a moment, a longer one each time that there was nothing else."""
+        node.failures += 1
+        node.not_before_ms = max(node.not_before_ms, now_ms + self._state.backoff_ms(node.failures))
+
+    def _fetch_failed(self, where: TopicIdPartition, data: PartitionData, now_ms: int) -> None:
+        error = BrokerError(data.error_code, data.error_message or str(where))
+        if error.code in _TOLD_BY_POLL:
+            self._state.errors.append(error)
+        elif error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
+            self._state.routes.led_by(where, data.current_leader.leader_id, now_ms)
+        elif error.is_retriable:
+            self._state.routes.doubt(now_ms)
+
+    def _acknowledged(self, ask: NodeAsk, answer: ShareAcknowledgeResponse, now_ms: int) -> None:
+        node = self._state.nodes[ask.node_id]
+        if answer.throttle_time_ms:
+            node.not_before_ms = now_ms + answer.throttle_time_ms
+        if not self._top_level(node, ask, answer.error_code, answer.error_message, now_ms):
+            return
+        if answer.acquisition_lock_timeout_ms > 0:
+            self._state.lock_timeout_ms = answer.acquisition_lock_timeout_ms
+        decided = set[TopicIdPartition]()
+        for topic in answer.responses:
+            for data in topic.partitions:
+                where = self._state.routes.where(topic.topic_id, data.partition_index)
+                if where in ask.bundles:
+                    decided.add(where)
+                    error = _error(data.error_code, data.error_message)
+                    if error is not None and error.code in FINAL_FOR_ACKNOWLEDGEMENTS:
+                        self._state.routes.led_by(where, data.current_leader.leader_id, now_ms)
+                    self._settling.decided(node, ask.bundles[where], error, now_ms)
+        self._settling.undecided(node, ask, decided, now_ms)
+
+
+def _error(code: int, text: str | None) -> BrokerError | None:
+    return BrokerError(code, text) if code else None
