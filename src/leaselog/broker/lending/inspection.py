@@ -5,19 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leaselog.broker.lending.limits import limits_of
+from leaselog.broker.lending.loading import machine_of
 from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.records.partition import Partition
-from leaselog.coordination.share_state_commands import ReadState, StateRead
+from leaselog.coordination.share_state_commands import ReadState
 from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.log import PartitionLog
-from leaselog.model import BrokenInvariant, ErrorCode, Refused
+from leaselog.model import ErrorCode, Refused
 from leaselog.share import (
     NO_START_OFFSET,
     Inspection,
-    Limits,
     SharePartition,
-    StoredState,
     TopicIdPartition,
     inspect,
 )
@@ -64,23 +63,8 @@ async def stored_machine(
         return read
     if read.start_offset == NO_START_OFFSET:
         return Refused(ErrorCode.OFFSET_NOT_AVAILABLE, "the group has not begun here")
-    limits = limits_of(support.cluster.configuration.group(key.group_id))
-    return _machine(support, read, partition, limits)
-
-
-def _machine(
-    support: LendingSupport, read: StateRead, partition: Partition, limits: Limits
-) -> SharePartition | Refused:
-    try:
-        return SharePartition.from_state(
-            StoredState(read.start_offset, support.due_times.stored(read.batches)),
-            log_start=partition.log.start_offset,
-            reset_to=read.start_offset,
-            limits=limits,
-            now_ms=int(support.runtime.monotonic_ms()),
-        )
-    except (BrokenInvariant, ValueError) as bad:
-        return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
+    config = support.cluster.configuration.group(key.group_id)
+    return machine_of(read, partition, support, config, limits_of(config))
 
 
 def written_ms(log: PartitionLog, offset: int) -> int | None:

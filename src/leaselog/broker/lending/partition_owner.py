@@ -18,10 +18,11 @@ from typing import Any, NamedTuple, TypeVar, assert_never
 from leaselog.broker.config import GroupConfig
 from leaselog.broker.lending.errors import ENDS_OWNER, as_members_are_told, outcome_of
 from leaselog.broker.lending.feature import has_dead_letters
+from leaselog.broker.lending.lease_timer import LeaseTimer
 from leaselog.broker.lending.limits import limits_of
+from leaselog.broker.lending.loading import machine_of
 from leaselog.broker.lending.local_group import Line, LocalGroup
 from leaselog.broker.lending.reading import ShareReader
-from leaselog.broker.lending.start import reset_offset
 from leaselog.broker.lending.support import LendingSupport
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.runtime.structured_log import StructuredLog
@@ -30,7 +31,6 @@ from leaselog.coordination.share_state_facts import SharePartitionKey
 from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
 from leaselog.share import (
     EVEN_CHANCE,
-    NO_START_OFFSET,
     Acknowledge,
     Acknowledged,
     AcknowledgementBatch,
@@ -50,13 +50,11 @@ from leaselog.share import (
     Persisted,
     ReleaseMember,
     SharePartition,
-    StoredState,
     TopicIdPartition,
     WakeFetchers,
     WriteDeadLetters,
     WriteToken,
 )
-from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 
 __all__ = ["Acquisition", "Report", "SharePartitionOwner"]
@@ -106,7 +104,6 @@ class SharePartitionOwner:
         "_state_epoch",
         "_support",
         "_timer",
-        "_timer_ms",
         "at",
         "failure",
         "is_over",
@@ -149,8 +146,7 @@ class SharePartitionOwner:
         self._names_dead_letters = False
         self._log_start = 0
         self._reports: dict[WriteToken, Report] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_ms = 0
+        self._timer = LeaseTimer()
         #: of the machine's accepted and failed records, those that were told
         self._counted = (0, 0, 0)
         self._started_ms = support.runtime.monotonic_ms()
@@ -184,30 +180,12 @@ class SharePartitionOwner:
         self._group.changed(self)
 
     def _begin(self, read: StateRead) -> Refused | StateRead:
-        """Makes the machine of what was read, as far as it makes sense: whoever may write state may write nonsense."""
-        try:
-            start = self._start_offset(read)
-            if isinstance(start, Refused):
-                return start
-            self.machine = SharePartition.from_state(
-                StoredState(read.start_offset, self._support.due_times.stored(read.batches)),
-                log_start=self.partition.log.start_offset,
-                reset_to=start,
-                limits=self._limits(),
-                now_ms=int(self._support.runtime.monotonic_ms()),
-            )
-        except (BrokenInvariant, ValueError) as bad:
-            return Refused(ErrorCode.UNKNOWN_SERVER_ERROR, f"stored state makes no sense: {bad}")
-        except (OSError, DecodeError) as bad:
-            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, f"the log cannot be read: {bad}")
+        machine = machine_of(read, self.partition, self._support, self._config, self._limits())
+        if isinstance(machine, Refused):
+            return machine
+        self.machine = machine
         self._state_epoch, self._log_start = read.state_epoch, self.partition.log.start_offset
         return read
-
-    def _start_offset(self, read: StateRead) -> int | Refused:
-        if read.start_offset != NO_START_OFFSET:
-            return read.start_offset
-        policy = self._config.share_auto_offset_reset
-        return reset_offset(policy, self.partition.log, now_ms=self._support.runtime.now_ms())
 
     def end(self, failure: ErrorCode = ErrorCode.NONE) -> None:
         """Stops being the owner. Writes under way are still waited for by those who asked for them."""
@@ -216,9 +194,7 @@ class SharePartitionOwner:
         self.is_over, self.failure = True, failure
         self._support.waiting_room.unfollow(self.partition, self)
         self._reader.forget_kept()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._timer.cancel()
         self._ended(self)
 
     def leave(self) -> None:
@@ -372,8 +348,8 @@ class SharePartitionOwner:
                     self._group.something_to_have(self)
                 case _:
                     assert_never(effect)
-        if self._timer is None or machine.first_end_ms < self._timer_ms:
-            self._set_timer(machine)
+        if machine.first_end_ms < self._timer.at_ms and not self.is_over:
+            self._timer.set(machine.next_deadline_ms, self._expire)
         finished = machine.finished_counts
         if finished != self._counted:
             accepted, failed, given_up = (
@@ -434,24 +410,7 @@ class SharePartitionOwner:
         limits = limits_of(config, has_dead_letters=names_topic and has_dead_letters(self._support.cluster))
         return self._group.shared(limits)
 
-    # -- leases end -----------------------------------------------------------------------------------------
-
-    def _set_timer(self, machine: SharePartition) -> None:
-        """One timer, for the first lease that may end. Early is harmless, so it is never moved to a later time."""
-        deadline_ms = machine.next_deadline_ms
-        if deadline_ms is None or self.is_over:
-            return
-        if self._timer is not None:
-            if self._timer_ms <= deadline_ms:
-                return
-            self._timer.cancel()
-        loop = asyncio.get_running_loop()
-        # a clock of whole milliseconds must have reached it
-        self._timer = loop.call_at((deadline_ms + 1) / 1000, self._expire)
-        self._timer_ms = deadline_ms
-
     def _expire(self) -> None:
-        self._timer = None
         self._handle(Expire())
 
 
