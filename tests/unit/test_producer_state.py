@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leaselog.log import finish
+from leaselog.log import finish, producer_state
+from leaselog.log.aborted_index import AbortedTransaction
 from leaselog.log.producer_state import (
     KnownBatch,
     Producer,
@@ -13,6 +14,7 @@ from leaselog.log.producer_state import (
     format_snapshot,
 )
 from leaselog.model import ErrorCode, Refused
+from leaselog.wire.end_markers import EndMarker
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import MAX_SEQUENCE, BatchHeader, read_header
 from leaselog.wire.records import Record, build_batch
@@ -149,19 +151,21 @@ def test_beyond_the_bound_the_producer_silent_for_longest_is_forgotten() -> None
 def test_an_open_transaction_is_described_holds_the_stable_offset_and_outlives_silence() -> None:
     state = state_after(batch(0, offset=10, transactional=True), batch(2, offset=12, transactional=True))
     (producer,) = state
-    assert (producer.transaction_start, state.first_unstable_offset) == (10, 10)
+    assert (producer.transaction_start, state.stable_end(14)) == (10, 10)
+    assert state.is_in_transaction(100, 0)
+    assert not state.is_in_transaction(100, 1)
     assert refused(state.check(batch(4))) is ErrorCode.INVALID_TXN_STATE
     assert finish(state.expire(NOW * 2)) == 0
 
 
 def test_a_marker_ends_the_transaction_and_tells_the_coordinators_epoch() -> None:
     state = state_after(batch(0, offset=10, transactional=True))
-    state.replay(
-        batch(-1, count=1, offset=12, control=True, transactional=True, epoch=1), coordinator_epoch=6
-    )
+    marker = batch(-1, count=1, offset=12, control=True, transactional=True, epoch=1)
+    assert state.replay(marker, EndMarker(is_commit=True, coordinator_epoch=6)) is None
     (producer,) = state
     assert (producer.transaction_start, producer.coordinator_epoch, producer.epoch) == (-1, 6, 1)
-    assert (producer.last_sequence, state.first_unstable_offset) == (-1, None)
+    assert (producer.last_sequence, state.stable_end(12), state.stable_end(13)) == (-1, 10, 13)
+    assert not state.is_in_transaction(100, 1)
     assert state.check(batch(0, epoch=1)) is None
     assert refused(state.check(batch(3, epoch=1))) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -209,10 +213,75 @@ def test_a_snapshot_leaves_out_who_has_expired_by_now() -> None:
 
 
 def test_a_producer_known_only_by_a_marker_survives_the_snapshot() -> None:
-    state = state_after(batch(-1, count=1, control=True, epoch=4))
+    state = ProducerState()
+    state.replay(batch(-1, count=1, control=True, epoch=4), EndMarker(is_commit=False, coordinator_epoch=3))
     restored = ProducerState()
     restored.restore(state.snapshot(), NOW)
-    assert list(restored) == [Producer(100, 4, -1, NOW, -1)]
+    assert list(restored) == [Producer(100, 4, 3, NOW, -1)]
+
+
+def test_a_control_batch_that_compaction_has_emptied_says_nothing() -> None:
+    state = state_after(batch(0, offset=10, transactional=True), batch(-1, count=1, control=True, epoch=4))
+    assert [(producer.epoch, producer.transaction_start) for producer in state] == [(0, 10)]
+
+
+def marked(state: ProducerState, epoch: int, *, coordinator: int = 0, bumped: bool = False) -> object:
+    header = batch(-1, count=1, control=True, transactional=True, epoch=epoch)
+    return state.check_marker(header, EndMarker(True, coordinator), is_bumped=bumped)
+
+
+def test_a_marker_of_an_epoch_before_is_refused_and_one_of_a_coordinator_before_is_fenced() -> None:
+    state = state_after(batch(0, offset=10, transactional=True, epoch=3))
+    assert marked(state, 3) is None
+    assert refused(marked(state, 2)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    state.replay(batch(-1, count=1, offset=12, control=True, epoch=3), EndMarker(True, 6))
+    assert refused(marked(state, 3, coordinator=5)) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
+    assert marked(state, 3, coordinator=6) is None
+
+
+def test_a_marker_that_bumps_the_epoch_needs_a_newer_one_unless_it_is_the_same_marker_again() -> None:
+    state = state_after(batch(0, offset=10, transactional=True, epoch=3))
+    assert refused(marked(state, 3, bumped=True)) is ErrorCode.INVALID_PRODUCER_EPOCH
+    assert marked(state, 4, bumped=True) is None
+    state.replay(batch(-1, count=1, offset=12, control=True, epoch=4), EndMarker(True, 0))
+    assert marked(state, 4, bumped=True) is None
+    assert refused(marked(state, 3, bumped=True)) is ErrorCode.INVALID_PRODUCER_EPOCH
+
+
+def test_the_last_epoch_there_is_ends_a_transaction_of_its_own() -> None:
+    state = state_after(batch(0, offset=10, transactional=True, epoch=2**15 - 1))
+    assert marked(state, 2**15 - 1, bumped=True) is None
+
+
+def test_an_open_transaction_is_never_forgotten_and_too_many_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(producer_state, "MAX_OPEN_TRANSACTIONS", 2)
+    state = ProducerState(limit=2, in_all=ProducerLimit(2))
+    for producer_id in (1, 2):
+        state.replay(batch(0, producer_id=producer_id, offset=10 * producer_id, transactional=True))
+    assert (
+        refused(state.check(batch(0, producer_id=3, transactional=True))) is ErrorCode.CONCURRENT_TRANSACTIONS
+    )
+    assert state.check(batch(2, producer_id=2, transactional=True)) is None
+    for producer_id in (3, 4, 5):
+        state.replay(batch(0, producer_id=producer_id))
+    assert {producer.producer_id for producer in state} >= {1, 2}
+    assert state.stable_end(100) == 10
+
+
+def test_what_a_snapshot_restores_holds_readers_back_where_it_did() -> None:
+    state = state_after(
+        batch(0, producer_id=1, offset=10, transactional=True),
+        batch(0, producer_id=2, offset=12, transactional=True),
+    )
+    restored = ProducerState()
+    restored.restore(state.snapshot(), NOW)
+    assert restored.stable_end(50) == 10
+    marker = batch(-1, producer_id=1, count=1, offset=14, control=True, transactional=True)
+    aborted = restored.replay(marker, EndMarker(is_commit=False, coordinator_epoch=0))
+    assert aborted == AbortedTransaction(1, 10, 14, 12)
+    assert restored.stable_end(15) == 12
 
 
 def test_a_damaged_snapshot_is_a_decode_error_and_changes_nothing() -> None:

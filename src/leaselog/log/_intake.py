@@ -17,6 +17,8 @@ class Origin(Enum):
     CLIENT = auto()
     #: the broker itself: several batches at once, control batches
     COORDINATOR = auto()
+    #: it ends a transaction of `transaction.version` 2: the marker's epoch is newer than that of the records
+    BUMPED_MARKER = auto()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,9 @@ from leaselog.log.ingest_rules import IngestRules
 from leaselog.log.inspection import Inspection, check_size, needs_a_look
 from leaselog.log.producer_state import KnownBatch, ProducerState
 from leaselog.model import ErrorCode, Refused
+from leaselog.wire.end_markers import read_end_marker
 from leaselog.wire.errors import CorruptBatch, DecodeError, OldFormat, Truncated
+from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import (
     NO_TIMESTAMP,
     BatchHeader,
@@ -90,7 +92,7 @@ def ingest(
         return unfit.refusal
     inspection = Inspection(records, batches, rules, now_ms)
     if any(needs_a_look(header, rules, now_ms) for _, header in batches):
-        if origin is Origin.COORDINATOR:
+        if origin is not Origin.CLIENT:
             finish(inspection.steps())
         elif not inspection.try_now():
             return inspection
@@ -129,7 +131,7 @@ def settle(
         return inspection.refusal
     records, batches, pieces = inspection.records, inspection.batches, inspection.pieces
     try:
-        known = _ask(producers, batches, origin)
+        known = _ask(producers, records, batches, origin)
     except Unfit as unfit:
         return unfit.refusal
     if known is not None:
@@ -170,7 +172,9 @@ def _check_batch(
     # Kafka's order, so that a batch with two faults is refused for the same one.
     if origin is Origin.CLIENT and header.base_offset != 0:
         raise Unfit(ErrorCode.INVALID_RECORD, f"base offset {header.base_offset}, expected 0")
-    check_size(header.size_bytes, rules)
+    if origin is Origin.CLIENT or not header.is_control:
+        # A marker that does not fit would hold up readers for ever.
+        check_size(header.size_bytes, rules)
     try:
         check_crc(records, header, position)
     except CorruptBatch as error:
@@ -191,16 +195,33 @@ def _check_batch(
 
 
 def _ask(
-    producers: ProducerState, batches: list[tuple[int, BatchHeader]], origin: Origin
+    producers: ProducerState, records: Buffer, batches: list[tuple[int, BatchHeader]], origin: Origin
 ) -> KnownBatch | None:
-    for _, header in batches:
+    for position, header in batches:
         if header.has_producer:
-            found = producers.check(header, sequenced=origin is Origin.CLIENT)
+            if header.is_control:
+                found: KnownBatch | Refused | None = _ask_for_marker(
+                    producers, records, position, header, origin
+                )
+            else:
+                found = producers.check(header, sequenced=origin is Origin.CLIENT)
             if isinstance(found, Refused):
                 raise Unfit(found.code, found.message)
             if found is not None:
                 return found
     return None
+
+
+def _ask_for_marker(
+    producers: ProducerState, records: Buffer, position: int, header: BatchHeader, origin: Origin
+) -> Refused | None:
+    try:
+        marker = read_end_marker(records, header, position)
+    except DecodeError as error:
+        raise Unfit(ErrorCode.INVALID_RECORD, str(error)) from None
+    if marker is None:
+        raise Unfit(ErrorCode.INVALID_RECORD, "a control batch of a producer that ends no transaction")
+    return producers.check_marker(header, marker, is_bumped=origin is Origin.BUMPED_MARKER)
 
 
 # -- giving them their place ---------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ __all__ = [
     "SNAPSHOT",
     "SWAP",
     "TIME_INDEX",
+    "TXN_INDEX",
     "deleted_directory_name",
     "directory_name",
     "is_deleted_directory",
@@ -32,6 +33,8 @@ __all__ = [
 LOG = ".log"
 INDEX = ".index"
 TIME_INDEX = ".timeindex"
+#: of aborted transactions; a segment without any has none
+TXN_INDEX = ".txnindex"
 SNAPSHOT = ".snapshot"
 DELETED = ".deleted"
 CLEANED = ".cleaned"

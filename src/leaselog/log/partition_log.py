@@ -7,6 +7,7 @@ here.
 The offsets, in order:
 
     start_offset <= high_watermark <= end_offset     what readers may see
+    last_stable_offset <= high_watermark             what readers of committed records may see
     durable_end <= end_offset                        what a power cut leaves; the recovery point
 
 With ``Durability.FSYNC`` the high watermark is the durable end; otherwise it is the end.
@@ -27,6 +28,7 @@ from crc32c import crc32c
 
 from leaselog.log._intake import AppendRefused, Origin
 from leaselog.log._steps import Steps
+from leaselog.log.aborted_index import AbortedTransaction
 from leaselog.log.checkpoints import format_epochs
 from leaselog.log.cleaner import CleaningJob, cleanable
 from leaselog.log.config import Durability, LogConfig
@@ -45,6 +47,7 @@ from leaselog.log.snapshots import SnapshotWrite
 from leaselog.log.sync_job import SyncJob, Unsynced
 from leaselog.log.timestamps import FoundOffset, first_at_or_after, largest_timestamp
 from leaselog.model import ErrorCode, Refused, TopicId
+from leaselog.wire.end_markers import read_end_marker
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import BatchHeader
@@ -178,6 +181,12 @@ class PartitionLog:
         """One past the last offset a reader may see. Never goes back."""
         return self.durable_end if self.config.durability is Durability.FSYNC else self.end_offset
 
+    @property
+    def last_stable_offset(self) -> int:
+        """One past the last offset a reader of committed records may see: no transaction that is open, or whose marker
+        is not yet visible, has a record below. Never goes back."""
+        return max(self._producers.stable_end(self.high_watermark), self.start_offset)
+
     # -- appending --------------------------------------------------------------------------------------
 
     def append(
@@ -280,10 +289,20 @@ class PartitionLog:
         self._segments.active.append(
             batches.records, batches.headers, interval_bytes=config.index_interval_bytes
         )
+        position = 0
         for header in batches.headers:
-            self._producers.replay(header)
+            if header.is_control:
+                self._end_transaction(batches.records, position, header)
+            else:
+                self._producers.replay(header)
+            position += header.size_bytes
         if batches.headers[-1].leader_epoch > self._epochs.latest:
             self._assign_epochs(batches.headers)
+
+    def _end_transaction(self, records: Buffer, position: int, header: BatchHeader) -> None:
+        aborted = self._producers.replay(header, read_end_marker(records, header, position))
+        if aborted is not None:
+            self._segments.active.add_aborted(aborted)
 
     def _make(self) -> None:
         name_tag = make(self._files, self.directory, self._topic_id, self._segments.base_offset)
@@ -514,6 +533,15 @@ class PartitionLog:
         """The first visible record with the largest timestamp; None if none has one. Raises the same."""
         return largest_timestamp(self._segments, start=self.start_offset, end=self.high_watermark)
 
+    def aborted_in(self, start: int, end: int) -> list[AbortedTransaction]:
+        """The aborted transactions that may have records in ``[start, end)``, oldest marker first: of any other a
+        reader finds all records committed. Raises ``DecodeError`` and ``OSError``."""
+        return self._segments.aborted_in(start, end)
+
+    def is_in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has a transaction open here, in this very epoch."""
+        return self._producers.is_in_transaction(producer_id, epoch)
+
     # -- forgetting -------------------------------------------------------------------------------------
 
     def delete_records(self, before: int) -> int | Refused:
@@ -599,7 +627,7 @@ class PartitionLog:
         """
         if self._cleaning is not None or self.failure is not None or not self.config.is_compacted:
             return None
-        safe_end = min(self.durable_end, self.high_watermark, *self._unstable())
+        safe_end = min(self.durable_end, self.last_stable_offset)
         count = cleanable(
             self._segments.candidates(),
             self.config,
@@ -619,10 +647,6 @@ class PartitionLog:
             partial(self._segments.new_cleaned, now_ms=now_ms),
         )
         return self._cleaning
-
-    def _unstable(self) -> list[int]:
-        first = self._producers.first_unstable_offset
-        return [] if first is None else [first]
 
     def _last_offsets(self) -> dict[int, int]:
         known = (producer for producer in self._producers if producer.batches)

@@ -4,7 +4,8 @@ It follows from the log alone: replaying the headers of a partition's batches gi
 in Kafka's own file format, spares reading them all. Pure; the partition's log owns it and feeds it every batch
 that it has written. Checking never changes anything: a batch counts once it is in the log.
 
-Left for transactions: markers move the epoch and end the open transaction here, but nobody writes any yet.
+A marker moves the epoch and ends the open transaction. Which transactions are open follows from the producers, and is
+kept beside them in order (see ``transactions``).
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from typing import NamedTuple
 from crc32c import crc32c
 
 from leaselog.log._steps import Steps
+from leaselog.log.aborted_index import AbortedTransaction
+from leaselog.log.transactions import OpenTransactions
 from leaselog.model import ErrorCode, Refused
+from leaselog.wire.end_markers import EndMarker
 from leaselog.wire.errors import BadLength, BadValue, CorruptBatch, Truncated
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import (
@@ -35,6 +39,9 @@ REMEMBERED_BATCHES = 5
 #: of one partition. Kafka has no bound but time: beyond this the one that wrote longest ago is forgotten, as if it had
 #: expired. What is lost with it is that a repetition of its last batches would be known.
 MAX_PRODUCERS = 20_000
+#: of one partition, one a producer. These are never forgotten, as nothing else holds readers back from their records:
+#: beyond this a transaction is refused, and its producer tries again
+MAX_OPEN_TRANSACTIONS = MAX_PRODUCERS // 2
 #: of all partitions together, half a kilobyte each
 MAX_PRODUCERS_IN_ALL = 200_000
 
@@ -48,6 +55,8 @@ _COUNT = Struct(">i")
 # id, epoch, last sequence, last offset, offset delta, timestamp, coordinator epoch, first offset of transaction
 _ENTRY = Struct(">qhiqiqiq")
 _NONE = -1
+#: after it a producer gets another id
+LAST_EPOCH = 2**15 - 1
 
 
 class KnownBatch(NamedTuple):
@@ -87,21 +96,28 @@ class Producer(NamedTuple):
                 return known
         return None
 
-    def after(self, header: BatchHeader, coordinator_epoch: int | None) -> Producer:
-        """As it is once the batch is in the log."""
+    def after(self, header: BatchHeader) -> Producer:
+        """As it is once the batch, which is no marker, is in the log."""
         batches = self.batches if header.producer_epoch == self.epoch else ()
+        batches = (*batches[1 - REMEMBERED_BATCHES :], _known(header))
         start = self.transaction_start
-        if header.is_control:
-            start = _NONE
-        else:
-            batches = (*batches[1 - REMEMBERED_BATCHES :], _known(header))
-            if header.is_transactional and start < 0:
-                start = header.base_offset
-        coordinator = self.coordinator_epoch
-        if header.is_control and coordinator_epoch is not None:
-            coordinator = coordinator_epoch
+        if header.is_transactional and start < 0:
+            start = header.base_offset
         return Producer(
-            self.producer_id, header.producer_epoch, coordinator, header.max_timestamp, start, batches
+            self.producer_id,
+            header.producer_epoch,
+            self.coordinator_epoch,
+            header.max_timestamp,
+            start,
+            batches,
+        )
+
+    def ended(self, header: BatchHeader, marker: EndMarker) -> Producer:
+        """As it is once the marker is in the log: without a transaction, and at the marker's epoch."""
+        epoch = header.producer_epoch
+        batches = self.batches if epoch == self.epoch else ()
+        return Producer(
+            self.producer_id, epoch, marker.coordinator_epoch, header.max_timestamp, _NONE, batches
         )
 
 
@@ -149,6 +165,7 @@ class ProducerState:
         self._limit = limit
         self._in_all = ProducerLimit() if in_all is None else in_all
         self._producers: dict[int, Producer] = {}
+        self._transactions = OpenTransactions()
 
     def __len__(self) -> int:
         return len(self._producers)
@@ -157,11 +174,14 @@ class ProducerState:
         """For DescribeProducers, and for a snapshot to be written elsewhere."""
         return iter(self._producers.values())
 
-    @property
-    def first_unstable_offset(self) -> int | None:
-        """Where the oldest open transaction began; None without one."""
-        starts = (p.transaction_start for p in self._producers.values() if p.transaction_start >= 0)
-        return min(starts, default=None)
+    def stable_end(self, visible_end: int) -> int:
+        """How far readers of committed records may see where others may see up to ``visible_end``."""
+        return self._transactions.stable_end(visible_end)
+
+    def is_in_transaction(self, producer_id: int, epoch: int) -> bool:
+        """Whether the producer has a transaction open, in this very epoch."""
+        known = self._producers.get(producer_id)
+        return known is not None and known.transaction_start >= 0 and known.epoch == epoch
 
     def check(self, header: BatchHeader, *, sequenced: bool = True) -> KnownBatch | Refused | None:
         """Whether the batch may be written: None if so, the first one if it is a repetition, else why not.
@@ -171,7 +191,7 @@ class ProducerState:
         producer = self._producers.get(header.producer_id)
         if producer is None:
             # Nothing known, perhaps because it expired: any sequence may be the next one.
-            return None
+            return self._too_many(header)
         if sequenced and (known := producer.find(header)) is not None:
             return known
         if header.producer_epoch < producer.epoch:
@@ -190,22 +210,68 @@ class ProducerState:
                 ErrorCode.INVALID_TXN_STATE,
                 f"producer {header.producer_id} has a transaction open since {producer.transaction_start}",
             )
+        return self._too_many(header) if producer.transaction_start < 0 else None
+
+    def _too_many(self, header: BatchHeader) -> Refused | None:
+        if not header.is_transactional or len(self._transactions) < MAX_OPEN_TRANSACTIONS:
+            return None
+        return Refused(  # which producers try again
+            ErrorCode.CONCURRENT_TRANSACTIONS,
+            f"{len(self._transactions)} transactions are open in this partition, expected fewer",
+        )
+
+    def check_marker(self, header: BatchHeader, marker: EndMarker, *, is_bumped: bool) -> Refused | None:
+        """Whether the marker may be written: None if so, else why not.
+
+        With ``is_bumped`` the transaction ends with an epoch of its own (`transaction.version` 2, KIP-890), so one that
+        is not newer comes from a coordinator's past: unless nothing is open, when it is the same marker once more, or
+        the epochs have come to their end.
+        """
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return None
+        epoch, known = header.producer_epoch, producer.epoch
+        is_again = epoch == known and (producer.transaction_start < 0 or epoch == LAST_EPOCH)
+        if epoch < known or (is_bumped and epoch == known and not is_again):
+            expected = f"one above {known}" if is_bumped else f"at least {known}"
+            return Refused(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"a marker for producer {producer.producer_id} has epoch {epoch}, expected {expected}",
+            )
+        if marker.coordinator_epoch < producer.coordinator_epoch:
+            return Refused(
+                ErrorCode.TRANSACTION_COORDINATOR_FENCED,
+                f"a marker for producer {producer.producer_id} is of coordinator epoch {marker.coordinator_epoch}, "
+                f"expected at least {producer.coordinator_epoch}",
+            )
         return None
 
-    def replay(self, header: BatchHeader, *, coordinator_epoch: int | None = None) -> None:
+    def replay(self, header: BatchHeader, marker: EndMarker | None = None) -> AbortedTransaction | None:
         """The batch is in the log. Without a producer it means nothing here.
 
-        For a control batch the caller may pass the coordinator's epoch, which only the record inside tells.
+        For a control batch ``marker`` is what it says, and the answer is the transaction that it has aborted. A control
+        batch that is no marker, or was emptied by compaction, changes nothing.
         """
-        if not header.has_producer:
-            return
-        known = self._producers.pop(header.producer_id, None)
-        producer = Producer(header.producer_id) if known is None else known
-        self._producers[header.producer_id] = producer.after(header, coordinator_epoch)
+        if not header.has_producer or (marker is None and header.is_control):
+            return None
+        producer_id = header.producer_id
+        known = self._producers.pop(producer_id, None)
+        producer = Producer(producer_id) if known is None else known
+        aborted = None
+        if marker is None:
+            after = producer.after(header)
+            if after.transaction_start != producer.transaction_start:
+                self._transactions.begin(producer_id, after.transaction_start)
+        else:
+            after = producer.ended(header, marker)
+            ended = self._transactions.end(producer_id, header.base_offset)
+            aborted = None if marker.is_commit else ended
+        self._producers[producer_id] = after
         if known is None:
             if len(self._producers) > self._limit:
                 self.forget_oldest(1)
             self._in_all.changed(self, 1)
+        return aborted
 
     def expire(self, now_ms: int) -> Steps[int]:
         """Forget who has been silent for the expiration and has no transaction open. How many that were.
@@ -225,7 +291,10 @@ class ProducerState:
         return count
 
     def clear(self) -> None:
+        """Forget the producers of a log that is let go. Whoever still reads it is held back as before."""
+        transactions = self._transactions
         self._replace({})
+        self._transactions = transactions
 
     def snapshot(self) -> bytes:
         """The content of a `.snapshot` file."""
@@ -246,6 +315,11 @@ class ProducerState:
     def _replace(self, producers: dict[int, Producer]) -> None:
         more = len(producers) - len(self._producers)
         self._producers = producers
+        self._transactions = OpenTransactions(
+            (known.producer_id, known.transaction_start)
+            for known in producers.values()
+            if known.transaction_start >= 0
+        )
         self._in_all.changed(self, more)
 
     def _is_expired(self, producer: Producer, now_ms: int) -> bool:
@@ -253,12 +327,11 @@ class ProducerState:
         return is_silent and producer.transaction_start < 0
 
     def forget_oldest(self, count: int) -> None:
-        """Those without an open transaction first; if all have one, the oldest."""
+        """As many of those without an open transaction: a forgotten transaction would show its records to everybody."""
         if count <= 0:
             return
         free = (p.producer_id for p in self._producers.values() if p.transaction_start < 0)
         chosen = list(islice(free, count))
-        chosen += islice((key for key in self._producers if key not in chosen), count - len(chosen))
         for producer_id in chosen:
             del self._producers[producer_id]
         self._in_all.changed(self, -len(chosen))

@@ -34,6 +34,7 @@ from leaselog.log.layout import (
     SNAPSHOT,
     SWAP,
     TIME_INDEX,
+    TXN_INDEX,
     offset_of,
     segment_path,
 )
@@ -50,6 +51,10 @@ __all__ = ["CommonSync", "ForeignLog", "Loaded", "UnusableLog", "forget_tail", "
 
 #: what is larger takes its time to check; waiting for the disk does not matter beside it
 READ_AHEAD_BYTES = 256 * 1024
+
+
+#: behind every log
+_NOWHERE = 2**63 - 1
 
 
 class UnusableLog(Exception):
@@ -155,7 +160,7 @@ def load(
     Raises ``UnusableLog`` if it belongs to another topic or is damaged where nothing but damage explains it, and
     ``OSError``.
     """
-    upto = 2**63 - 1 if upto is None else upto
+    upto = _NOWHERE if upto is None else upto
     place = _Recovery(files, directory, config, now_ms, opened, in_all, upto, common)
     if not files.exists(directory):
         return _nothing(place, start_offset)
@@ -190,12 +195,21 @@ def _load(
         segments = []
     if not segments:
         segments = [_first_segment(place, start_offset)]
-    epochs = _load_epochs(place, segments, 2**63 - 1 if clean else recovery_point)
+    epochs = _load_epochs(place, segments, _NOWHERE if clean else recovery_point)
+    unindexed_from = _start_unindexed(found)
     producers = place.producers()
     snapshots = [offset for name in names if (offset := offset_of(name, SNAPSHOT)) is not None]
     restore_producers(
-        files, directory, segments, producers, snapshots=snapshots, now_ms=now_ms, point=found.resumed
+        files,
+        directory,
+        segments,
+        producers,
+        snapshots=snapshots,
+        now_ms=now_ms,
+        point=found.resumed,
+        unindexed_from=unindexed_from,
     )
+    _keep_aborted(place, [segment for segment in segments if segment.end_offset > unindexed_from])
     if point is not None and segments[-1].end_offset < point.end_offset:
         # A disk that lost what it had synced: the point must not be believed once the log has grown past it.
         files.remove(f"{directory}/{RECOVERY_POINT}")
@@ -259,7 +273,7 @@ def _sweep(place: _Recovery) -> list[str]:
     for name in found:
         stem = name[:20]
         is_leftover = name.endswith((".deleted", ".cleaned", ".tmp"))
-        is_orphan = name.endswith((INDEX, TIME_INDEX)) and stem + LOG not in names
+        is_orphan = name.endswith((INDEX, TIME_INDEX, TXN_INDEX)) and stem + LOG not in names
         is_index_swap = name.endswith((INDEX + SWAP, TIME_INDEX + SWAP))  # made anew, so not worth keeping
         if is_leftover or is_orphan or is_index_swap:
             place.files.remove(f"{place.directory}/{name}")
@@ -282,12 +296,14 @@ class _Found(NamedTuple):
     resumed: RecoveryPoint | None
     #: all that lay in the directory is durable by a sync of many logs
     is_covered: bool
+    #: transactions aborted before it are in the indexes
+    unindexed_from: int
 
 
 def _load_segments(
     place: _Recovery, names: Sequence[str], clean: bool, recovery_point: int, point: RecoveryPoint | None
 ) -> _Found:
-    resumed, is_covered = None, False
+    resumed, is_covered, unindexed_from = None, False, _NOWHERE
     found = sorted(base for name in names if (base := offset_of(name, LOG)) is not None)
     bases = [base for base in found if base <= place.upto]
     _drop(place, found[len(bases) :])
@@ -299,6 +315,7 @@ def _load_segments(
         segment = place.segment(base, size_bytes=size_bytes, end_offset=base)
         if next_base is not None and (clean or next_base <= recovery_point):
             segment.end_offset, segment.is_sealed = next_base, True
+            segment.has_aborted = f"{base:020d}{TXN_INDEX}" in names
             segments.append(segment)
             continue
         if segments and segments[-1].end_offset != base:
@@ -308,13 +325,15 @@ def _load_segments(
             break
         segments.append(segment)
         if clean and segment.find_end():
+            segment.has_aborted = f"{base:020d}{TXN_INDEX}" in names
             continue
         size_bytes = segment.size_bytes
         if point is not None and next_base is None and segment.resume(point):
-            resumed = point
+            resumed, unindexed_from = point, point.end_offset
         else:
             segment.size_bytes, segment.end_offset = 0, base
             segment.start_indexes()
+            unindexed_from = min(unindexed_from, base)
         known_to = min(recovery_point, place.upto)
         if segment.size_bytes == size_bytes:
             continue
@@ -333,7 +352,7 @@ def _load_segments(
     # What a sync has told of is on the disk. Of ten thousand logs nearly all end there, and so many syncs take long.
     is_on_disk = is_whole and bool(segments) and segments[-1].end_offset <= recovery_point
     _settle(place, segments, is_on_disk=clean or is_on_disk or (is_whole and is_covered))
-    return _Found(segments, resumed, is_covered)
+    return _Found(segments, resumed, is_covered, unindexed_from)
 
 
 def _count_in(place: _Recovery, segment: Segment, size_bytes: int, *, upto: int) -> bool:
@@ -354,7 +373,7 @@ def _count_in(place: _Recovery, segment: Segment, size_bytes: int, *, upto: int)
 
 def _drop(place: _Recovery, bases: list[int]) -> None:
     for base in bases:
-        for suffix in (INDEX, TIME_INDEX, LOG):
+        for suffix in (INDEX, TIME_INDEX, TXN_INDEX, LOG):
             path = segment_path(place.directory, base, suffix)
             if place.files.exists(path):
                 place.files.remove(path)
@@ -371,6 +390,32 @@ def _settle(place: _Recovery, segments: list[Segment], *, is_on_disk: bool) -> N
             unsynced.append(segments[-1].file())
         for file in unsynced:
             file.sync()
+        place.files.sync_directory(place.directory)
+
+
+def _start_unindexed(found: _Found) -> int:
+    """From where on batches are asked for the transactions they abort. The segments from there on begin with none."""
+    unindexed_from = found.unindexed_from
+    for segment in found.segments:
+        if segment.base_offset < unindexed_from and not segment.has_sound_aborted():
+            unindexed_from = segment.base_offset
+        if segment.base_offset >= unindexed_from:
+            segment.start_aborted()
+    return unindexed_from
+
+
+def _keep_aborted(place: _Recovery, segments: list[Segment]) -> None:
+    """Have the files of aborted transactions say what was found: at once where nothing is appended any more, and
+    where nothing was found."""
+    for segment in segments:
+        path = segment.path(TXN_INDEX)
+        is_there = place.files.exists(path)
+        if segment.is_sealed and segment.has_aborted:
+            segment.write_aborted().sync()
+        elif is_there and not segment.has_aborted:
+            place.files.remove(path)
+        else:
+            continue
         place.files.sync_directory(place.directory)
 
 

@@ -3,7 +3,7 @@
 Written behind a sync once `recovery.point.interval.bytes` have been appended since the last one, by the thread that
 synced, so it says nothing that is not on the disk. It is itself not synced: one that a crash tore or took only makes
 recovery read more. To go on from a point recovery wants what it would otherwise find out by reading every batch: the
-entries of both indexes, of which the files get those that are new, and the producers.
+entries of the indexes, of which the files get those that are new, and the producers.
 
 A point that does not fit what lies there is as good as none: it names its topic, the checksum of the index entries it
 relies on, and the batch that ends at it.
@@ -25,9 +25,10 @@ from leaselog.log.producer_state import Producer, format_snapshot
 
 __all__ = ["IndexPart", "PointWrite", "RecoveryPoint", "read_point"]
 
-_VERSION = 1
+#: 1 had nothing of aborted transactions
+_VERSION = 2
 _HEAD = Struct(">hI")
-_BODY = Struct(">16s8qqIqI")
+_BODY = Struct(">16s8qqIqIqI")
 
 
 class IndexPart(NamedTuple):
@@ -54,6 +55,7 @@ class RecoveryPoint(NamedTuple):
     first_timestamp: int
     offsets: IndexPart
     times: IndexPart
+    aborted: IndexPart
     #: in the format of a snapshot
     producers: bytes = b""
 
@@ -70,6 +72,7 @@ class RecoveryPoint(NamedTuple):
             self.first_timestamp,
             *self.offsets,
             *self.times,
+            *self.aborted,
         )
         body += self.producers
         return _HEAD.pack(_VERSION, crc32c(body)) + body
@@ -84,8 +87,8 @@ class RecoveryPoint(NamedTuple):
         if version != _VERSION or crc32c(body) != crc:
             return None
         topic_id, *numbers = _BODY.unpack_from(body)
-        offsets, times = IndexPart(*numbers[8:10]), IndexPart(*numbers[10:])
-        return cls._make((UUID(bytes=topic_id), *numbers[:8], offsets, times, body[_BODY.size :]))
+        parts = (IndexPart(*numbers[at : at + 2]) for at in (8, 10, 12))
+        return cls._make((UUID(bytes=topic_id), *numbers[:8], *parts, body[_BODY.size :]))
 
 
 def read_point(files: Files, directory: str, topic_id: UUID) -> RecoveryPoint | None:

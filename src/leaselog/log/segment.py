@@ -1,4 +1,4 @@
-"""One segment: a .log file of batches in offset order, and the two indexes over it.
+"""One segment: a .log file of batches in offset order, the two indexes over it, and the aborted transactions in it.
 
 Only the last segment of a log is appended to. A sealed one never changes again, except to be replaced whole
 by the cleaner, so any thread may read its file; everything else here belongs to the log's owner.
@@ -10,16 +10,17 @@ Files are opened when first needed. The active segment keeps its one descriptor;
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from crc32c import crc32c
 
 from leaselog.log._scan import scan_headers
 from leaselog.log._tail import Tail
+from leaselog.log.aborted_index import AbortedIndex, AbortedTransaction
 from leaselog.log.files import Buffer, File, Files, empty, read_whole
 from leaselog.log.index import MAX_RELATIVE_OFFSET, OffsetIndex, TimeIndex
-from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, segment_path
+from leaselog.log.layout import DELETED, INDEX, LOG, SNAPSHOT, SWAP, TIME_INDEX, TXN_INDEX, segment_path
 from leaselog.log.memory_files import MemoryFiles
 from leaselog.log.open_segments import OpenSegments
 from leaselog.log.producer_state import Producer
@@ -33,8 +34,11 @@ __all__ = ["FileSlice", "Segment", "TimestampAt"]
 _INTERVAL_BYTES = 4096
 #: `index.interval.bytes` may ask for more, up to no index at all; a look-up would then read a segment's every header
 _LONGEST_INTERVAL_BYTES = 16 * 1024
+_Index: TypeAlias = OffsetIndex | TimeIndex | AbortedIndex
+_INDEXES = (INDEX, TIME_INDEX, TXN_INDEX)
+_NOTHING_ABORTED = AbortedIndex()
 #: before the first recovery point
-_NOTHING_POINTED = (IndexPart(0, 0), IndexPart(0, 0))
+_NOTHING_POINTED = (IndexPart(0, 0), IndexPart(0, 0), IndexPart(0, 0))
 #: where the nothing that an empty segment holds is read from: it may have no file yet
 _NO_BYTES = MemoryFiles().open("empty", create=True)
 
@@ -83,6 +87,9 @@ class Segment:
         self._file: File | None = None
         self._offset_index: OffsetIndex | None = None
         self._time_index: TimeIndex | None = None
+        #: whether any aborted transaction ended here; the index of one that did not is not read
+        self.has_aborted = False
+        self._aborted: AbortedIndex | None = None
         self._largest: TimestampAt | None = None
         self._first_timestamp: int | None = None
         self._bytes_since_entry = 0
@@ -134,6 +141,7 @@ class Segment:
             self.size_bytes + more_bytes <= limit_bytes
             and not self.offset_index().is_full(index_bytes)
             and not self.time_index().is_full(index_bytes)
+            and not (self.has_aborted and self.aborted_index().is_full(index_bytes))
             and end_offset - 1 - self.base_offset <= MAX_RELATIVE_OFFSET
         )
 
@@ -220,6 +228,36 @@ class Segment:
             assert self._time_index is not None
         return self._time_index
 
+    def aborted_index(self) -> AbortedIndex:
+        """To be read. Raises ``CorruptBatch`` if it cannot be read as it was written."""
+        if not self.has_aborted:
+            return _NOTHING_ABORTED
+        if self.is_sealed:
+            self._opened.touch(self)
+        if self._aborted is None:
+            self._aborted = AbortedIndex.from_bytes(self.base_offset, self._read(TXN_INDEX))
+        if self._aborted is None:
+            raise CorruptBatch(f"{self.path(TXN_INDEX)} is no index of aborted transactions")
+        return self._aborted
+
+    def has_sound_aborted(self) -> bool:
+        """Whether the index of aborted transactions can be read as it was written. Raises ``OSError``."""
+        try:
+            self.aborted_index()
+        except CorruptBatch:
+            return False
+        return True
+
+    def add_aborted(self, transaction: AbortedTransaction) -> None:
+        """Its marker has been appended here."""
+        index = self.aborted_index() if self.has_aborted else AbortedIndex()
+        index.append(transaction)
+        self._aborted, self.has_aborted = index, True
+
+    def start_aborted(self) -> None:
+        """Begin with none, whatever a file says."""
+        self._aborted, self.has_aborted = None, False
+
     def _load_indexes(self) -> None:
         """Take both from their files, or make both anew from the segment if either is not as it was written."""
         if self.is_sealed:
@@ -256,7 +294,7 @@ class Segment:
     def close_idle(self) -> None:
         """Give back the descriptor and the memory of the indexes; both come back when asked for."""
         # Only let go, not closed: a FileSlice may still be in use.
-        self._file = self._offset_index = self._time_index = None
+        self._file = self._offset_index = self._time_index = self._aborted = None
         self._tail = Tail()
 
     # -- from life to rest, and back --------------------------------------------------------------------
@@ -296,6 +334,7 @@ class Segment:
         self._file = self._files.open(self.path(), writable=True, create=True)
         self._file.truncate(0)
         self.start_indexes()
+        self.start_aborted()
 
     def start_indexes(self) -> None:
         """Begin with empty indexes: for a new segment, or before every batch is counted in again."""
@@ -318,21 +357,18 @@ class Segment:
         last_batch_at = self._tail.last_position()
         if last_batch_at is None:
             return None
-        offsets, times = self.offset_index(), self.time_index()
-        known_offsets, known_times = self._pointed
-        more_offsets, more_times = (
-            offsets.to_bytes(known_offsets.entries),
-            times.to_bytes(known_times.entries),
-        )
-        tails = (
-            (self.path(INDEX), known_offsets.entries * offsets.ENTRY_BYTES, more_offsets),
-            (self.path(TIME_INDEX), known_times.entries * times.ENTRY_BYTES, more_times),
-        )
+        indexes = tuple[_Index, ...]((self.offset_index(), self.time_index(), self.aborted_index()))
+        more = [index.to_bytes(known.entries) for index, known in zip(indexes, self._pointed, strict=True)]
+        tails = [
+            (self.path(suffix), known.entries * index.ENTRY_BYTES, data)
+            for suffix, index, known, data in zip(_INDEXES, indexes, self._pointed, more, strict=True)
+        ]
         self._pointed_bytes = self.size_bytes
-        self._pointed = (
-            IndexPart(len(offsets), crc32c(more_offsets, known_offsets.crc)),
-            IndexPart(len(times), crc32c(more_times, known_times.crc)),
+        offsets, times, aborted = (
+            IndexPart(len(index), crc32c(data, known.crc))
+            for index, known, data in zip(indexes, self._pointed, more, strict=True)
         )
+        self._pointed = (offsets, times, aborted)
         point = RecoveryPoint(
             topic_id,
             self.base_offset,
@@ -359,16 +395,21 @@ class Segment:
             return False
         offsets = OffsetIndex.from_bytes(self.base_offset, self._prefix(INDEX, point.offsets, OffsetIndex))
         times = TimeIndex.from_bytes(self.base_offset, self._prefix(TIME_INDEX, point.times, TimeIndex))
-        if offsets is None or times is None:
+        aborted = AbortedIndex.from_bytes(
+            self.base_offset, self._prefix(TXN_INDEX, point.aborted, AbortedIndex)
+        )
+        if offsets is None or times is None or aborted is None:
             return False
-        if (len(offsets), len(times)) != (point.offsets.entries, point.times.entries):
+        known = (point.offsets.entries, point.times.entries, point.aborted.entries)
+        if (len(offsets), len(times), len(aborted)) != known:
             return False
         self._offset_index, self._time_index = offsets, times
+        self._aborted, self.has_aborted = (aborted, True) if len(aborted) else (None, False)
         self.size_bytes, self.end_offset = point.size_bytes, point.end_offset
         self._largest = TimestampAt(point.largest_timestamp, point.offset_of_largest)
         self._first_timestamp = point.first_timestamp
         self._bytes_since_entry, self._tail = point.bytes_since_entry, Tail()
-        self._pointed_bytes, self._pointed = point.size_bytes, (point.offsets, point.times)
+        self._pointed_bytes, self._pointed = point.size_bytes, (point.offsets, point.times, point.aborted)
         return True
 
     def _ends_with_batch(self, point: RecoveryPoint) -> bool:
@@ -384,7 +425,7 @@ class Segment:
             return False
         return (header.size_bytes, header.end_offset) == (size_bytes, point.end_offset)
 
-    def _prefix(self, suffix: str, part: IndexPart, kind: type[OffsetIndex | TimeIndex]) -> bytes:
+    def _prefix(self, suffix: str, part: IndexPart, kind: type[_Index]) -> bytes:
         """The bytes of an index that a point relies on; of another length if they are not those."""
         path = self.path(suffix)
         if not part.entries or not self._files.exists(path):
@@ -393,16 +434,22 @@ class Segment:
         return data if crc32c(data) == part.crc else b""
 
     @property
-    def index_paths(self) -> tuple[str, str]:
-        return self.path(INDEX), self.path(TIME_INDEX)
+    def index_paths(self) -> list[str]:
+        return [self.path(suffix) for suffix in (_INDEXES if self.has_aborted else _INDEXES[:2])]
 
     def write_indexes(self) -> list[File]:
-        """Put both indexes into their files. The files come back open, to be synced when it suits."""
+        """Put the indexes into their files. The files come back open, to be synced when it suits."""
         self.time_index().append(*self.largest())
-        return [
+        written = [
             self._write(INDEX, self.offset_index().to_bytes()),
             self._write(TIME_INDEX, self.time_index().to_bytes()),
         ]
+        if self.has_aborted:
+            written.append(self.write_aborted())
+        return written
+
+    def write_aborted(self) -> File:
+        return self._write(TXN_INDEX, self.aborted_index().to_bytes())
 
     def _write(self, suffix: str, data: bytes) -> File:
         file = self._files.open(self.path(suffix), writable=True, create=True)
@@ -422,7 +469,7 @@ class Segment:
     def rename_away(self, *, with_snapshot: bool = True) -> list[str]:
         """Rename the segment's files so that no open takes them for its own. Returns the new paths."""
         # The log first: without it the rest is swept at the next open.
-        suffixes = (LOG, INDEX, TIME_INDEX, SNAPSHOT) if with_snapshot else (LOG, INDEX, TIME_INDEX)
+        suffixes = (LOG, *_INDEXES, SNAPSHOT) if with_snapshot else (LOG, *_INDEXES)
         present = [path for suffix in suffixes if self._files.exists(path := self.path(suffix))]
         for path in present:
             self._files.rename(path, path + DELETED)
@@ -430,13 +477,14 @@ class Segment:
 
     def remove_files(self) -> None:
         """Remove a segment that was never taken into the log."""
-        for suffix in (LOG, INDEX, TIME_INDEX):
+        for suffix in (LOG, *_INDEXES):
             if self._files.exists(self.path(suffix)):
                 self._files.remove(self.path(suffix))
 
     def take_over(self) -> None:
         """A cleaned segment gets its sources' place, which they have left, and its final name. Raises ``OSError``."""
-        names = {suffix: self.path(suffix) for suffix in (INDEX, TIME_INDEX)}
+        suffixes = _INDEXES if self.has_aborted else _INDEXES[:2]
+        names = {suffix: self.path(suffix) for suffix in suffixes}
         swap = segment_path(self._directory, self.base_offset, LOG + SWAP)
         self._name_suffix, self.is_sealed = "", True
         for suffix, path in names.items():

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 
+from leaselog.log.aborted_index import AbortedTransaction
 from leaselog.log.cleaner import Candidate, Cleaned, Source
 from leaselog.log.files import File, Files
 from leaselog.log.layout import CLEANED
@@ -75,6 +77,18 @@ class SegmentList:
         while found.position >= self._segments[at].size_bytes and at + 1 < len(self._segments):
             at += 1
             found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
+        return found
+
+    def aborted_in(self, start: int, end: int) -> list[AbortedTransaction]:
+        """The aborted transactions that may have records in ``[start, end)``. Raises ``DecodeError``, ``OSError``."""
+        found = list[AbortedTransaction]()
+        first = max(bisect_right(self._segments, start, key=_base_offset) - 1, 0)
+        for segment in islice(self._segments, first, None):
+            if segment.has_aborted:
+                more, is_all = segment.aborted_index().collect(start, end)
+                found += more
+                if is_all:
+                    break
         return found
 
     def roll(self, now_ms: int) -> list[File]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from leaselog.log._scan import scan_headers
 from leaselog.log.files import Files
-from leaselog.log.layout import INDEX, LOG, SWAP, TIME_INDEX, offset_of, segment_path
+from leaselog.log.layout import INDEX, LOG, SWAP, TIME_INDEX, TXN_INDEX, offset_of, segment_path
 
 __all__ = ["finish_swaps"]
 
@@ -40,7 +40,7 @@ def _end_offset(files: Files, path: str, base: int) -> int:
 
 def _remove_segment(files: Files, directory: str, base: int) -> None:
     # The log last: indexes without one are swept, a log without indexes has them made anew.
-    for suffix in (INDEX, TIME_INDEX, LOG):
+    for suffix in (INDEX, TIME_INDEX, TXN_INDEX, LOG):
         path = segment_path(directory, base, suffix)
         if files.exists(path):
             files.remove(path)

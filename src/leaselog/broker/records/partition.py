@@ -21,8 +21,12 @@ from leaselog.broker.records.log_work import LogWork
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.log import Appended, AppendRefused, Durability, Inspection, Origin, PartitionLog
 from leaselog.model import ErrorCode, TopicId, TopicIdPartition, TopicPartition
+from leaselog.wire.end_markers import EndMarker, build_end_marker
 
 __all__ = ["Partition"]
+
+#: the `transaction.version` from which on every transaction ends with an epoch of its own
+BUMPED_SINCE = 2
 
 log = StructuredLog("partition")
 
@@ -100,6 +104,27 @@ class Partition:
             else:
                 self._conclude(outcome, answer, wait)
         return answer
+
+    def write_marker(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        coordinator_epoch: int,
+        is_commit: bool,
+        *,
+        now_ms: int,
+        transaction_version: int = 0,
+    ) -> asyncio.Future[Appended | AppendRefused]:
+        """Ends the producer's transaction here; the future says what came of it, once that is durable.
+
+        Refuses INVALID_PRODUCER_EPOCH, TRANSACTION_COORDINATOR_FENCED, and what any append may be refused with. From
+        version 2 on the epoch is the one the producer has from then on (KIP-890). Readers of committed records are
+        woken like all others: the last stable offset moves when the marker may be read.
+        """
+        marker = EndMarker(is_commit, coordinator_epoch)
+        batch = build_end_marker(producer_id, producer_epoch, marker, now_ms=now_ms)
+        origin = Origin.BUMPED_MARKER if transaction_version >= BUMPED_SINCE else Origin.COORDINATOR
+        return self.append(batch, now_ms=now_ms, origin=origin)
 
     def _conclude(
         self, outcome: Appended | AppendRefused, answer: asyncio.Future[Appended | AppendRefused], waits: bool
