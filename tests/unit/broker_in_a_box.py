@@ -24,6 +24,9 @@ M = TypeVar("M", bound=Message)
 __all__ = ["Box", "ThreadlessLoop", "in_a_box", "run", "until_quiet", "use_persister"]
 
 
+#: who asks, where a test does not say
+SOMEBODY = Client(1, "127.0.0.1", 5555)
+
 #: no test has this much to do between two moments of its clock
 TURNS_UNTIL_QUIET = 10_000
 
@@ -90,13 +93,13 @@ class Box:
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
 
-    async def ask(self, request: Message, answer: type[M], version: int) -> M:
+    async def ask(self, request: Message, answer: type[M], version: int, by: Client = SOMEBODY) -> M:
         """The answer as a client of that version reads it."""
         api = api_of(request.API_KEY)
         assert api is not None
         assert version in api.versions
         arrived = decode(api.request, version, encode(request, version))
-        context = RequestContext(self.broker, api, version, "test", Client(1, "127.0.0.1", 5555))
+        context = RequestContext(self.broker, api, version, "test", by)
         reply = api.handler(arrived, context)
         made = await reply if isinstance(reply, Awaitable) else reply
         assert made is not None

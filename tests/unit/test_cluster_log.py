@@ -12,6 +12,8 @@ from leaselog.broker.cluster import log as cluster_log
 from leaselog.broker.cluster.log import ClusterLog
 from leaselog.broker.cluster.records import decode_cluster_record, encode_cluster_record
 from leaselog.coordination.cluster_records import (
+    AclAdded,
+    AclRemoved,
     ClusterRecord,
     ConfigChanged,
     FeatureLevelSet,
@@ -22,7 +24,16 @@ from leaselog.coordination.cluster_records import (
 )
 from leaselog.coordination.cluster_shard import ClusterShard
 from leaselog.log import Files, MemoryFiles, UnusableLog
-from leaselog.model import NodeId, ProducerId, TopicId
+from leaselog.model import (
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    AclResourceType,
+    NodeId,
+    PatternType,
+    ProducerId,
+    TopicId,
+)
 from leaselog.testing.disk import PowerCut, SimDisk
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.record_batch import HEADER_BYTES, read_header, rewrite_header
@@ -30,6 +41,15 @@ from leaselog.wire.record_batch import HEADER_BYTES, read_header, rewrite_header
 NODE = NodeId(3)
 TOPIC = TopicId(UUID("00112233-4455-6677-8899-aabbccddeeff"))
 DIRECTORY_ID = UUID(int=99)
+ACL = AclBinding(
+    AclResourceType.GROUP,
+    "billing-",
+    "User:CN=a,O=b",
+    AclOperation.READ,
+    AclPermission.DENY,
+    PatternType.PREFIXED,
+    "10.0.0.1",
+)
 EVERY_KIND: tuple[ClusterRecord, ...] = (
     FeatureLevelSet("metadata.version", 33),
     TopicCreated("t", TOPIC),
@@ -39,6 +59,9 @@ EVERY_KIND: tuple[ClusterRecord, ...] = (
     ConfigChanged(4, "", "log.retention.ms", "7"),
     ProducerIdsReserved(NODE, ProducerId(1000)),
     TopicRemoved(TOPIC),
+    AclAdded(UUID(int=7), ACL),
+    AclRemoved(UUID(int=7)),
+    AclAdded(UUID(int=8), ACL),
 )
 
 
@@ -108,8 +131,8 @@ def test_a_snapshot_takes_the_place_of_what_it_covers() -> None:
     log.close()
     assert opened(files)[1] == [*state, EVERY_KIND[1]]
     assert [name for name in names(files) if name.endswith((".log", ".checkpoint"))] == [
-        "00000000000000000008-0000000001.checkpoint",
-        "00000000000000000008.log",
+        "00000000000000000011-0000000001.checkpoint",
+        "00000000000000000011.log",
     ]
 
 
@@ -162,7 +185,7 @@ def test_a_damaged_snapshot_stops_the_start(damage: str) -> None:
     append(log, *EVERY_KIND)
     asyncio.run(log.snapshot(EVERY_KIND[:1]))
     log.close()
-    path = "data/__cluster_metadata-0/00000000000000000008-0000000001.checkpoint"
+    path = "data/__cluster_metadata-0/00000000000000000011-0000000001.checkpoint"
     file = files.open(path, writable=True)
     if damage == "cut":
         file.truncate(file.size_bytes() - 71)  # the closing batch

@@ -36,6 +36,7 @@ from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.machine import Machine, RealMachine
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
+from leaselog.broker.security.authorizer_choice import choose_guard
 from leaselog.broker.share_groups.administration import ShareGroups
 from leaselog.broker.share_groups.group_turns import GroupTurns
 from leaselog.broker.share_groups.members import ShareMembers
@@ -47,7 +48,7 @@ from leaselog.broker.share_state.persister import Persister
 from leaselog.broker.share_state.persister_choice import choose_persister
 from leaselog.coordination.cluster_records import QuotaEntity
 from leaselog.log import Durability
-from leaselog.model import GroupId
+from leaselog.model import AclBinding, GroupId
 
 __all__ = ["Broker"]
 
@@ -100,6 +101,7 @@ class Broker:
             samples=config.controller_quota_window_num,
             sample_ms=config.controller_quota_window_size_seconds * 1000,
         )
+        self.guard = choose_guard(config, self.monotonic_ms)
         self.cluster = Cluster(runtime, self.logs, self)
         self.groups = GroupCoordinator(runtime, self.cluster, self.logs)
         self.share_coordinator = ShareCoordinator(runtime, self.cluster, self.logs)
@@ -153,6 +155,10 @@ class Broker:
         """These are the limits of each entity that has any, from now on."""
         self.quotas.changed(quotas)
         self.mutation_quotas.changed(quotas)
+
+    def acls_changed(self, added: Sequence[AclBinding], removed: Sequence[AclBinding]) -> None:
+        if self.guard is not None:
+            self.guard.acls_changed(added, removed)
 
     def group_config_changed(self, group_id: GroupId, before: GroupConfig) -> None:
         self.share_delivery.config_changed(group_id, before)

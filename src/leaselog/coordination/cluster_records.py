@@ -8,11 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeAlias
+from uuid import UUID
 
-from leaselog.model import NodeId, ProducerId, TopicId
+from leaselog.model import AclBinding, NodeId, ProducerId, TopicId
 from leaselog.sasl.scram import Credential
 
 __all__ = [
+    "AclAdded",
+    "AclRemoved",
     "ClusterRecord",
     "ConfigChanged",
     "FeatureLevelSet",
@@ -112,6 +115,17 @@ class ScramCredentialRemoved:
     mechanism: int
 
 
+@dataclass(frozen=True, slots=True)
+class AclAdded:
+    acl_id: UUID
+    acl: AclBinding
+
+
+@dataclass(frozen=True, slots=True)
+class AclRemoved:
+    acl_id: UUID
+
+
 ClusterRecord: TypeAlias = (
     TopicCreated
     | PartitionCreated
@@ -122,4 +136,6 @@ ClusterRecord: TypeAlias = (
     | QuotaChanged
     | ScramCredentialSet
     | ScramCredentialRemoved
+    | AclAdded
+    | AclRemoved
 )

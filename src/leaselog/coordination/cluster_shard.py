@@ -1,5 +1,5 @@
-"""What survives of the cluster: topics and partitions, dynamic configs, features, producer ids, quotas,
-SCRAM credentials.
+"""What survives of the cluster: topics and partitions, dynamic configs, features, producer ids, quotas, SCRAM
+credentials, access control lists.
 
 `handle` decides and changes nothing: it gives records and a reply, or a refusal. `replay` alone changes state,
 one record at a time, so that recovery from the log is the code that runs all day. `records` writes the state
@@ -13,12 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
+from uuid import UUID
 
+from leaselog.coordination.cluster_acls import decide_new_acls, decide_removed_acls
 from leaselog.coordination.cluster_features import FEATURES, Feature, FeatureUpdate, refuse_update
 from leaselog.coordination.cluster_names import CLUSTER_METADATA_TOPIC, collision_key, refuse_topic_name
 from leaselog.coordination.cluster_placement import Assignments, NewPartitions, place, refuse_more_partitions
 from leaselog.coordination.cluster_quotas import QuotaAlteration, decide_quotas
 from leaselog.coordination.cluster_records import (
+    AclAdded,
+    AclRemoved,
     ClusterRecord,
     ConfigChanged,
     FeatureLevelSet,
@@ -34,7 +38,7 @@ from leaselog.coordination.cluster_records import (
 )
 from leaselog.coordination.cluster_scram import ScramAlterations, decide_scram
 from leaselog.coordination.layer import Layer
-from leaselog.model import BrokenInvariant, ErrorCode, NodeId, ProducerId, Refused, TopicId
+from leaselog.model import AclBinding, BrokenInvariant, ErrorCode, NodeId, ProducerId, Refused, TopicId
 from leaselog.sasl.scram import Credential
 
 __all__ = [
@@ -44,9 +48,11 @@ __all__ = [
     "ChangeConfigs",
     "ClusterCommand",
     "ClusterShard",
+    "CreateAcls",
     "CreatePartitions",
     "CreateTopic",
     "Decision",
+    "DeleteAcls",
     "DeleteTopic",
     "ReserveProducerIds",
     "Topic",
@@ -127,6 +133,20 @@ class AlterScram:
     alterations: ScramAlterations
 
 
+@dataclass(frozen=True, slots=True)
+class CreateAcls:
+    """With the id that each is to have, drawn by who asks. The reply is a list: None, or why one is not made."""
+
+    wanted: tuple[tuple[UUID, AclBinding], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteAcls:
+    """What is not there is gone already."""
+
+    acl_ids: tuple[UUID, ...]
+
+
 ClusterCommand = (
     CreateTopic
     | DeleteTopic
@@ -136,13 +156,16 @@ ClusterCommand = (
     | ReserveProducerIds
     | AlterQuotas
     | AlterScram
+    | CreateAcls
+    | DeleteAcls
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     records: tuple[ClusterRecord, ...]
-    #: a `Topic` for topics and partitions, a `ProducerId` for reserved ids, a dict for quotas and users, else None
+    #: a `Topic` for topics and partitions, a `ProducerId` for reserved ids, a dict for quotas and users, a list for
+    #: new ACLs, else None
     reply: Any = None
 
 
@@ -163,6 +186,9 @@ class ClusterShard:
         self.quotas: MutableMapping[QuotaEntity, Mapping[str, float]] = {}
         #: the credentials of each user, by Kafka's number of the mechanism; never an empty mapping
         self.scram_users: MutableMapping[str, Mapping[int, Credential]] = {}
+        self.acls: MutableMapping[UUID, AclBinding] = {}
+        #: the same, the other way round: no two say the same
+        self.acl_ids: MutableMapping[AclBinding, UUID] = {}
         self.partition_count = 0
         self._collisions: MutableMapping[str, frozenset[str]] = {}
 
@@ -173,6 +199,7 @@ class ClusterShard:
         draft.topics, draft.topics_by_id = Layer(self.topics), Layer(self.topics_by_id)
         draft.configs, draft.quotas = Layer(self.configs), Layer(self.quotas)
         draft.scram_users = Layer(self.scram_users)
+        draft.acls, draft.acl_ids = Layer(self.acls), Layer(self.acl_ids)
         draft.feature_levels, draft._collisions = Layer(self.feature_levels), Layer(self._collisions)
         for record in records:
             draft.replay(record)
@@ -201,6 +228,11 @@ class ClusterShard:
             case AlterScram():
                 credentials, refusals = decide_scram(self.scram_users, command.alterations)
                 return Decision(tuple(credentials), refusals)
+            case CreateAcls():
+                added, outcomes = decide_new_acls(self.acl_ids, command.wanted)
+                return Decision(tuple(added), outcomes)
+            case DeleteAcls():
+                return Decision(tuple(decide_removed_acls(self.acls, command.acl_ids)))
             case _:
                 assert_never(command)
 
@@ -309,6 +341,10 @@ class ClusterShard:
                 self._change_scram(record.user, record.mechanism, record.credential)
             case ScramCredentialRemoved():
                 self._change_scram(record.user, record.mechanism, None)
+            case AclAdded():
+                self._add_acl(record)
+            case AclRemoved():
+                self._remove_acl(record)
             case _:
                 assert_never(record)
 
@@ -365,6 +401,18 @@ class ClusterShard:
         else:
             self.scram_users.pop(user, None)
 
+    def _add_acl(self, record: AclAdded) -> None:
+        if record.acl_id in self.acls or record.acl in self.acl_ids:
+            raise BrokenInvariant(f"{record} while there is {self.acls.get(record.acl_id)}")
+        self.acls[record.acl_id] = record.acl
+        self.acl_ids[record.acl] = record.acl_id
+
+    def _remove_acl(self, record: AclRemoved) -> None:
+        acl = self.acls.pop(record.acl_id, None)
+        if acl is None:
+            raise BrokenInvariant(f"{record} of an access control entry that is not there")
+        del self.acl_ids[acl]
+
     def records(self) -> Iterator[ClusterRecord]:
         """The state as a log, in an order that `replay` accepts."""
         for name, level in self.feature_levels.items():
@@ -381,6 +429,8 @@ class ClusterShard:
         for user, credentials in self.scram_users.items():
             for mechanism, credential in credentials.items():
                 yield ScramCredentialSet(user, mechanism, credential)
+        for acl_id, acl in self.acls.items():
+            yield AclAdded(acl_id, acl)
         if self.next_producer_id:
             yield ProducerIdsReserved(self.node_id, self.next_producer_id)
 
@@ -390,7 +440,7 @@ class ClusterShard:
         quotas = sum(map(len, self.quotas.values()))
         credentials = sum(map(len, self.scram_users.values()))
         topics = len(self.topics) + self.partition_count
-        return len(self.feature_levels) + topics + configs + quotas + credentials + 1
+        return len(self.feature_levels) + topics + configs + quotas + credentials + len(self.acls) + 1
 
 
 def _with(table: Mapping[_Key, _Value], key: _Key, value: _Value | None) -> Mapping[_Key, _Value]:

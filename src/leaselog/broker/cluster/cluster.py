@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+from leaselog.broker.cluster.acls import AclListener, create_acls, delete_acls
 from leaselog.broker.cluster.advertised import AdvertisedAddresses
 from leaselog.broker.cluster.identity import claim_directory, new_id
 from leaselog.broker.cluster.log import METADATA_TOPIC_ID, ClusterLog
@@ -64,6 +65,8 @@ from leaselog.coordination.cluster_shard import (
 from leaselog.log import UnusableLog
 from leaselog.model import (
     ZERO_UUID,
+    AclBinding,
+    AclFilter,
     BrokenInvariant,
     ErrorCode,
     GroupId,
@@ -98,7 +101,7 @@ T = TypeVar("T")
 log = StructuredLog("cluster")
 
 
-class ClusterListener(Protocol):
+class ClusterListener(AclListener, Protocol):
     """Who is told of changes, on the loop, once they are safe."""
 
     def topic_deleted(self, topic: Topic) -> None: ...
@@ -196,6 +199,10 @@ class Cluster:
         """The SCRAM credentials of each user who has any."""
         return self._shard.scram_users
 
+    def acls(self) -> Mapping[UUID, AclBinding]:
+        """The access control lists, by the id of each entry."""
+        return self._shard.acls
+
     # -- life -----------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
@@ -215,6 +222,7 @@ class Cluster:
             log.warning("stored broker configs are ignored", why=self.configuration.ignored_dynamic)
         self._runtime.config = self.configuration.broker
         self._listener.quotas_changed(self._shard.quotas)
+        self._listener.acls_changed(list(self._shard.acls.values()), ())
         new_levels = [
             FeatureLevelSet(feature.name, feature.level)
             for feature in self.supported_features()
@@ -306,6 +314,18 @@ class Cluster:
     async def alter_scram(self, alterations: ScramAlterations) -> dict[str, Refused | None]:
         """One answer for each user; the new credentials count for every login that begins from then on."""
         return await self._see_through(partial(self._alter_scram, alterations))
+
+    async def create_acls(self, wanted: Sequence[AclBinding]) -> list[Refused | None]:
+        """One answer for each entry: None where it is there now, and counts."""
+        new_id = self._runtime.machine.new_uuid
+        change = partial(create_acls, self._shard, self._try_commit, self._listener, new_id, wanted)
+        return await self._see_through(change)
+
+    async def delete_acls(self, filters: Sequence[AclFilter]) -> list[list[AclBinding] | Refused]:
+        """For each filter the entries that it fits, which are gone now."""
+        turns = self._runtime.turns
+        change = partial(delete_acls, self._shard, self._try_commit, self._listener, turns, filters)
+        return await self._see_through(change)
 
     async def next_producer_id(self) -> ProducerId | Refused:
         """An id no producer ever had, nor any other will."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 from uuid import UUID
 
 from leaselog.coordination.cluster_records import (
+    AclAdded,
+    AclRemoved,
     ClusterRecord,
     ConfigChanged,
     FeatureLevelSet,
@@ -19,16 +21,27 @@ from leaselog.coordination.cluster_records import (
     TopicCreated,
     TopicRemoved,
 )
-from leaselog.model import NodeId, ProducerId, TopicId
+from leaselog.model import (
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    AclResourceType,
+    NodeId,
+    PatternType,
+    ProducerId,
+    TopicId,
+)
 from leaselog.sasl.scram import Credential
 from leaselog.wire.codec import decode, encode
 from leaselog.wire.errors import BadValue
 from leaselog.wire.messages.metadata_records import (
+    AccessControlEntryRecord,
     ClientQuotaRecord,
     ConfigRecord,
     FeatureLevelRecord,
     PartitionRecord,
     ProducerIdsRecord,
+    RemoveAccessControlEntryRecord,
     RemoveTopicRecord,
     RemoveUserScramCredentialRecord,
     TopicRecord,
@@ -51,6 +64,8 @@ KINDS: tuple[type[Message], ...] = (
     ClientQuotaRecord,
     UserScramCredentialRecord,
     RemoveUserScramCredentialRecord,
+    AccessControlEntryRecord,
+    RemoveAccessControlEntryRecord,
 )
 _KINDS = {kind.API_KEY: kind for kind in KINDS}
 #: version 1 names the directory of each replica, 2 adds eligible leaders, which one replica has no use for
@@ -121,6 +136,19 @@ def _message(record: ClusterRecord, directory_id: UUID) -> Message:
             )
         case ScramCredentialRemoved(user, mechanism):
             return RemoveUserScramCredentialRecord(name=user, mechanism=mechanism)
+        case AclAdded(acl_id, acl):
+            return AccessControlEntryRecord(
+                id=acl_id,
+                resource_type=acl.resource_type,
+                resource_name=acl.resource_name,
+                pattern_type=acl.pattern_type,
+                principal=acl.principal,
+                host=acl.host,
+                operation=acl.operation,
+                permission_type=acl.permission,
+            )
+        case AclRemoved(acl_id):
+            return RemoveAccessControlEntryRecord(id=acl_id)
 
 
 def _fact(message: Message) -> ClusterRecord:
@@ -148,5 +176,25 @@ def _fact(message: Message) -> ClusterRecord:
             return ScramCredentialSet(message.name, message.mechanism, kept)
         case RemoveUserScramCredentialRecord():
             return ScramCredentialRemoved(message.name, message.mechanism)
+        case AccessControlEntryRecord():
+            return AclAdded(message.id, _binding(message))
+        case RemoveAccessControlEntryRecord():
+            return AclRemoved(message.id)
         case _:
             raise BadValue(f"metadata record {message.NAME}, which leaselog never writes")
+
+
+def _binding(message: AccessControlEntryRecord) -> AclBinding:
+    acl = AclBinding(
+        resource_type=AclResourceType(message.resource_type),
+        resource_name=message.resource_name,
+        principal=message.principal,
+        operation=AclOperation(message.operation),
+        permission=AclPermission(message.permission_type),
+        pattern_type=PatternType(message.pattern_type),
+        host=message.host,
+    )
+    if 0 in (acl.resource_type, acl.operation, acl.permission, acl.pattern_type):
+        # It may be one that denies: to pass over it would open what it closes.
+        raise BadValue(f"access control entry {message.id} is not understood: {acl}")
+    return acl

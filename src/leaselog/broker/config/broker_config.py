@@ -20,6 +20,9 @@ from leaselog.broker.config.views import Flag, Int, OptionalText, OptionalTexts,
 
 __all__ = ["BrokerConfig"]
 
+#: the authorizer's own settings, which Apache Kafka's broker does not define either
+AUTHORIZER_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
+
 _DEFAULTS: Mapping[str, Value] = MappingProxyType({name: key.default for name, key in BROKER.items()})
 
 
@@ -55,7 +58,11 @@ class BrokerConfig(View):
     inter_broker_listener_name = OptionalText(
         "Has to be the name of a listener; there is no other broker, so nothing else comes of it."
     )
-    authorizer_class_name = Text("There is no authorization yet, so the start is refused if this is set.")
+    authorizer_class_name = Text(
+        "Who may do what: org.apache.kafka.metadata.authorizer.StandardAuthorizer goes by access control lists, with "
+        "super.users and allow.everyone.if.no.acl.found; a Python path, module:callable, is a plug-in. Empty: "
+        "everybody may do everything. Any other name refuses the start."
+    )
     log_dir = Texts("The data directory, if log.dirs is not set.")
     log_dirs = OptionalTexts("The data directory.")
     metrics_listener = OptionalText(
@@ -218,7 +225,21 @@ class BrokerConfig(View):
     @property
     def unknown(self) -> tuple[str, ...]:
         """Keys that were set and mean nothing here, for the one warning that names them all."""
-        return tuple(name for name in self.originals if broker_synonyms(name)[-1] not in BROKER)
+        return tuple(
+            name
+            for name in self.originals
+            if broker_synonyms(name)[-1] not in BROKER and name not in AUTHORIZER_KEYS
+        )
+
+    @property
+    def super_users(self) -> str:
+        """Who may do everything, as ``User:NAME;User:NAME``."""
+        return self.originals.get("super.users", "")
+
+    @property
+    def allows_everyone_without_acls(self) -> bool:
+        """Everybody may do everything to what no access control list is about."""
+        return self.originals.get("allow.everyone.if.no.acl.found", "").strip().lower() == "true"
 
     @property
     def log_retention_ms(self) -> int:

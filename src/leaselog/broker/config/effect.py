@@ -25,7 +25,7 @@ _REASONS = (
     (r"(group\.)?share\.(assignors|assignor\..*)", "there is one assignor"),
     (r"sasl\..*|connections\.max\.reauth\.ms|connection\.failed\..*", "authentication is to come"),
     (
-        r"delegation\.token\..*|principal\.builder\.class|authorizer\..*|.*\.policy\.class\..*",
+        r"delegation\.token\..*|principal\.builder\.class|.*\.policy\.class\..*",
         "authorization is to come",
     ),
     (r"ssl\..*|security\..*", "TLS is to come"),

@@ -28,12 +28,21 @@ from leaselog.broker.config.listeners import Address
 from leaselog.broker.net.house import House
 from leaselog.broker.quotas.client_quotas import ANONYMOUS
 from leaselog.broker.runtime.client import Client
+from leaselog.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, AclResourceType
 from leaselog.wire.schema import Message, Versions
 
 if TYPE_CHECKING:
     from leaselog.broker.quotas.mutation_quotas import MutationAllowance
 
-__all__ = ["Api", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
+__all__ = ["NOT_ASKED", "Api", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
+
+#: what may be done to a resource of each type, a bit for each operation
+ALL_OPERATIONS = {
+    resource: sum(1 << operation for operation in operations)
+    for resource, operations in SUPPORTED_OPERATIONS.items()
+}
+#: in the place of such bits, where a client did not ask for them
+NOT_ASKED = -(2**31)
 
 #: what a handler gives back
 Reply: TypeAlias = "Message | Awaitable[Message | None] | None"
@@ -73,6 +82,33 @@ class RequestContext:
         """What the client may change of the cluster; with ``is_strict`` what it may not is refused (KIP-599)."""
         now_ms = self.broker.monotonic_ms()
         return self.broker.mutation_quotas.allowance(ANONYMOUS, self.client_id, now_ms, is_strict=is_strict)
+
+    # -- what the client may do
+
+    def may(
+        self, operation: AclOperation, resource: AclResourceType, name: str, *, is_probe: bool = False
+    ) -> bool:
+        """``is_probe``: a no is not a refusal, and the audit log says nothing of it."""
+        guard = self.broker.guard
+        return guard is None or guard.allows(
+            self.client, self.api.name, operation, resource, name, is_probe=is_probe
+        )
+
+    def may_cluster(self, operation: AclOperation, *, is_probe: bool = False) -> bool:
+        guard = self.broker.guard
+        return guard is None or guard.allows(
+            self.client, self.api.name, operation, AclResourceType.CLUSTER, CLUSTER_NAME, is_probe=is_probe
+        )
+
+    def may_some(self, operation: AclOperation, resource: AclResourceType) -> bool:
+        """Whether there is any resource of the type that it may do this to."""
+        guard = self.broker.guard
+        return guard is None or guard.allows_some(self.client, self.api.name, operation, resource)
+
+    def operations(self, resource: AclResourceType, name: str) -> int:
+        """All that the client may do to a resource, as fields of answers have it: a bit for each operation."""
+        guard = self.broker.guard
+        return ALL_OPERATIONS[resource] if guard is None else guard.operations(self.client, resource, name)
 
 
 @dataclass(frozen=True, slots=True)

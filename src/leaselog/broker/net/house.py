@@ -19,6 +19,7 @@ from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.metrics import Metrics
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.turns import Turns
+from leaselog.broker.security.guard import Guard
 from leaselog.broker.share_groups.administration import ShareGroups
 from leaselog.broker.share_groups.members import ShareMembers
 from leaselog.broker.share_state.coordinator import ShareCoordinator
@@ -32,6 +33,8 @@ class House(Protocol):
     turns: Turns
     quotas: ClientQuotas
     mutation_quotas: MutationQuotas
+    #: None: everybody may do everything
+    guard: Guard | None
     logs: LogStore
     log_work: LogWork
     waiting_room: WaitingRoom

@@ -20,6 +20,12 @@ class StructuredLog:
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(f"leaselog.{name}")
 
+    def is_on_for_info(self) -> bool:
+        return self._logger.isEnabledFor(logging.INFO)
+
+    def is_on_for_debug(self) -> bool:
+        return self._logger.isEnabledFor(logging.DEBUG)
+
     def debug(self, event: str, **facts: object) -> None:
         self._write(logging.DEBUG, event, facts)
 
@@ -76,10 +82,15 @@ def _quoted(value: object) -> str:
 
 
 def configure_logging(*, level: str = "INFO", form: str = "text") -> None:
-    """Sends all log lines of the process to stderr, as ``text`` or ``json``."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonFormatter() if form == "json" else _TextFormatter())
+    """Sends all log lines of the process to stderr, as ``text`` or ``json``; those of the audit log always as JSON."""
     root = logging.getLogger("leaselog")
-    root.handlers[:] = [handler]
+    _send(root, _JsonFormatter() if form == "json" else _TextFormatter())
     root.setLevel(level)
-    root.propagate = False
+    _send(logging.getLogger("leaselog.authorizer"), _JsonFormatter())
+
+
+def _send(logger: logging.Logger, formatter: logging.Formatter) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    logger.handlers[:] = [handler]
+    logger.propagate = False
