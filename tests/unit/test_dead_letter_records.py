@@ -10,9 +10,9 @@ from leaselog.broker.dead_letters.records import (
     fitted,
     is_in_a_circle,
     letter,
-    portions,
     way_of,
 )
+from leaselog.broker.records.portions import portions
 from leaselog.model import GroupId, TopicPartition
 from leaselog.share import REJECTED
 from leaselog.wire.records import Record, build_batch

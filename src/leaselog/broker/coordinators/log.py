@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from leaselog.broker.records.portions import most_bytes
 from leaselog.log import PartitionLog
 from leaselog.model import BrokenInvariant, Refused
 from leaselog.wire.errors import DecodeError, EncodeError
 from leaselog.wire.record_batch import HEADER_BYTES, BatchHeader, iterate_headers
 from leaselog.wire.records import Record, read_records
 
-__all__ = ["Unwritable", "batches_of", "read_back", "records_of"]
+__all__ = ["Unwritable", "read_back", "records_of"]
 
 Fact = TypeVar("Fact")
 
 #: read back at a time; the loop serves others in between
 LOAD_BYTES = 256 * 1024
-#: what the length, offset and timestamp of a record take at most
-RECORD_OVERHEAD_BYTES = 32
 
 
 class Unwritable(Exception):
@@ -33,35 +32,12 @@ def records_of(facts: Iterable[Fact], encode: Callable[[Fact], Record], limit_by
             record = encode(fact)
         except EncodeError as bad:
             raise Unwritable(str(bad)) from bad
-        size_bytes = _size_bytes(record)
+        size_bytes = most_bytes(record)
         if HEADER_BYTES + size_bytes > limit_bytes:
             what = type(fact).__name__
             raise Unwritable(f"{what} of {size_bytes} bytes, a batch may have {limit_bytes}")
         records.append(record)
     return records
-
-
-def _size_bytes(record: Record) -> int:
-    """From above."""
-    size_bytes = len(record.key or b"") + len(record.value or b"") + RECORD_OVERHEAD_BYTES
-    for name, value in record.headers:
-        size_bytes += len(name) + len(value or b"") + RECORD_OVERHEAD_BYTES
-    return size_bytes
-
-
-def batches_of(records: Iterable[Record], limit_bytes: int) -> Iterator[list[Record]]:
-    """The records in portions whose batches are no larger than ``limit_bytes``, but for one that is larger alone."""
-    portion: list[Record] = []
-    size_bytes = HEADER_BYTES
-    for record in records:
-        more_bytes = _size_bytes(record)
-        if portion and size_bytes + more_bytes > limit_bytes:
-            yield portion
-            portion, size_bytes = [], HEADER_BYTES
-        portion.append(record)
-        size_bytes += more_bytes
-    if portion:
-        yield portion
 
 
 def read_back(

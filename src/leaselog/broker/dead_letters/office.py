@@ -22,10 +22,11 @@ from functools import partial
 from operator import attrgetter
 
 from leaselog.broker.cluster.cluster import Cluster
-from leaselog.broker.dead_letters.records import Origin, fitted, is_in_a_circle, letter, portions, way_of
+from leaselog.broker.dead_letters.records import Origin, fitted, is_in_a_circle, letter, way_of
 from leaselog.broker.dead_letters.topic import dead_letter_topic
 from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.records.portions import portions
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.log import Appended, AppendRefused

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from leaselog.broker.records.portions import most_bytes
 from leaselog.model import GroupId, TopicPartition
 from leaselog.wire.dead_letter_headers import (
     DELIVERY_COUNT,
@@ -24,12 +25,10 @@ from leaselog.wire.dead_letter_headers import (
 from leaselog.wire.record_batch import HEADER_BYTES
 from leaselog.wire.records import Record, RecordHeader, build_batch
 
-__all__ = ["MAX_HOPS", "Origin", "fitted", "is_in_a_circle", "letter", "portions", "way_of"]
+__all__ = ["MAX_HOPS", "Origin", "fitted", "is_in_a_circle", "letter", "way_of"]
 
 #: a record that has failed in so many topics is stopped, even if each of them was another
 MAX_HOPS = 16
-#: what a record takes beside its key, its value and its headers, at most; and what a header does
-RECORD_OVERHEAD_BYTES, HEADER_OVERHEAD_BYTES = 40, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,27 +79,7 @@ def is_in_a_circle(way: tuple[str, ...], source: str, target: str) -> bool:
 def fitted(letters: Iterable[Record], limit_bytes: int) -> Iterator[Record]:
     """Letters that are too large for the topic's batches go without key and value: the headers say where they lie."""
     for one in letters:
-        if _most_bytes(one) + HEADER_BYTES > limit_bytes < len(build_batch([one])):
+        if most_bytes(one) + HEADER_BYTES > limit_bytes < len(build_batch([one])):
             yield one._replace(key=None, value=None)
         else:
             yield one
-
-
-def portions(letters: Iterable[Record], limit_bytes: int) -> Iterator[list[Record]]:
-    """Letters for one batch each, of which only one that is too large alone is larger than ``limit_bytes``."""
-    portion: list[Record] = []
-    size_bytes = HEADER_BYTES
-    for one in letters:
-        more_bytes = _most_bytes(one)
-        if portion and size_bytes + more_bytes > limit_bytes:
-            yield portion
-            portion, size_bytes = [], HEADER_BYTES
-        portion.append(one)
-        size_bytes += more_bytes
-    if portion:
-        yield portion
-
-
-def _most_bytes(record: Record) -> int:
-    headers = sum(len(name) + len(value or b"") + HEADER_OVERHEAD_BYTES for name, value in record.headers)
-    return RECORD_OVERHEAD_BYTES + len(record.key or b"") + len(record.value or b"") + headers

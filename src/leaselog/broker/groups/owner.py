@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from leaselog.broker.coordinators.log import Unwritable, batches_of, read_back, records_of
+from leaselog.broker.coordinators.log import Unwritable, read_back, records_of
 from leaselog.broker.coordinators.owner import CoordinatorOwner
 from leaselog.broker.groups.records import decode_fact, encode_fact
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.records.portions import portions
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.coordination.cluster_view import EMPTY_CLUSTER, ClusterView
 from leaselog.coordination.group_commands import (
@@ -143,7 +144,7 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
         shard = self._shard
         assert shard is not None
         try:
-            for batch in batches_of(records, self._batch_bytes_max()):
+            for batch in portions(records, self._batch_bytes_max()):
                 self._append(build_batch(batch), now_ms)
             shard.apply(outcome, now_ms)
             for fact in outcome.facts:

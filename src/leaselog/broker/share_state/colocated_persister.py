@@ -16,9 +16,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from leaselog.broker.cluster.cluster import Cluster, is_internal
-from leaselog.broker.coordinators.log import batches_of, read_back, records_of
+from leaselog.broker.coordinators.log import read_back, records_of
 from leaselog.broker.records.log_store import LogStore
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.records.portions import portions
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.share_state.control_records import ControlTrail, decode_control_fact, encode_control_fact
@@ -66,7 +67,7 @@ class ControlRecordLedger:
             records.append(encode_control_fact(fact, self._trails.get(fact.key), now_ms))
             self._put(fact, offset)
             offset += 1
-        for batch in batches_of(records, self._partition.log.config.max_message_bytes):
+        for batch in portions(records, self._partition.log.config.max_message_bytes):
             yield build_batch(batch, is_control=True)
 
     def earliest_checkpoint(self) -> int | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, TypeAlias
 
-from leaselog.broker.coordinators.log import batches_of, read_back, records_of
+from leaselog.broker.coordinators.log import read_back, records_of
 from leaselog.broker.records.partition import Partition
+from leaselog.broker.records.portions import portions
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.share_state.records import decode_share_fact, encode_share_fact
 from leaselog.coordination.share_state_facts import ShareFact
@@ -60,7 +61,7 @@ class StateTopicLedger:
 
     def batches(self, entries: Sequence[Entry], now_ms: int) -> Iterator[bytearray]:
         records = (record for _, record in entries)
-        for batch in batches_of(records, self._partition.log.config.max_message_bytes):
+        for batch in portions(records, self._partition.log.config.max_message_bytes):
             yield build_batch(batch)
 
     def _fact(self, record: Record) -> LoadStep:

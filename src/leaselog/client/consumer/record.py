@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar, cast
+from typing import TypeVar
 
+from leaselog.client.deserialized import Deserialized
 from leaselog.client.share.errors import RecordDeserializationError
 from leaselog.model import TopicPartition
 from leaselog.wire.record_batch import TimestampType
@@ -16,26 +17,14 @@ K = TypeVar("K", covariant=True)
 V = TypeVar("V", covariant=True)
 
 
-class ConsumerRecord(Generic[K, V]):
+class ConsumerRecord(Deserialized[K, V]):
     """Of the same shape as a share record, without what has to do with its lease.
 
     A record that could not be deserialised has an ``error``; its ``key`` or ``value`` then raises that, while
     ``raw_key`` and ``raw_value`` are there always.
     """
 
-    __slots__ = (
-        "_key",
-        "_value",
-        "error",
-        "headers",
-        "leader_epoch",
-        "offset",
-        "raw_key",
-        "raw_value",
-        "timestamp_ms",
-        "timestamp_type",
-        "topic_partition",
-    )
+    __slots__ = ("topic_partition",)
 
     def __init__(
         self,
@@ -60,7 +49,6 @@ class ConsumerRecord(Generic[K, V]):
         self.headers = headers
         self.timestamp_ms = timestamp_ms
         self.timestamp_type = timestamp_type
-        #: -1 if the broker did not say
         self.leader_epoch = leader_epoch
         self.error = error
 
@@ -71,20 +59,6 @@ class ConsumerRecord(Generic[K, V]):
     @property
     def partition(self) -> int:
         return self.topic_partition.partition
-
-    @property
-    def key(self) -> K | None:
-        """Raises ``RecordDeserializationError`` if it is the key that could not be deserialised."""
-        if self.error is not None and self.error.part == "key":
-            raise self.error
-        return cast("K | None", self._key)
-
-    @property
-    def value(self) -> V:
-        """The value; None for a null one, whatever ``V`` says. Raises ``RecordDeserializationError``."""
-        if self.error is not None and self.error.part == "value":
-            raise self.error
-        return cast("V", self._value)
 
     def __repr__(self) -> str:
         error = f" error={self.error}" if self.error else ""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, TypeVar, cast
+from typing import TypeVar
 
+from leaselog.client.deserialized import Deserialized
 from leaselog.client.share.acknowledgements import Lease, TopicIdPartition
 from leaselog.client.share.errors import RecordDeserializationError
 from leaselog.model import TopicPartition
@@ -17,27 +18,14 @@ K = TypeVar("K", covariant=True)
 V = TypeVar("V", covariant=True)
 
 
-class ShareRecord(Generic[K, V]):
+class ShareRecord(Deserialized[K, V]):
     """Two records are the same if they are the same delivery: a redelivered record is another object.
 
     A record that could not be deserialised has an ``error``; its ``key`` or ``value`` then raises that, while
     ``raw_key`` and ``raw_value`` are there always. Such a record is never accepted unless somebody insists.
     """
 
-    __slots__ = (
-        "_key",
-        "_value",
-        "delivery_count",
-        "error",
-        "headers",
-        "leader_epoch",
-        "lease",
-        "offset",
-        "raw_key",
-        "raw_value",
-        "timestamp_ms",
-        "timestamp_type",
-    )
+    __slots__ = ("delivery_count", "lease")
 
     def __init__(
         self,
@@ -66,7 +54,6 @@ class ShareRecord(Generic[K, V]):
         self.headers = headers
         self.timestamp_ms = timestamp_ms
         self.timestamp_type = timestamp_type
-        #: -1 if the broker did not say
         self.leader_epoch = leader_epoch
         self.error = error
 
@@ -99,20 +86,6 @@ class ShareRecord(Generic[K, V]):
     def is_last_attempt(self) -> bool:
         """Whether this is known to be the record's last delivery."""
         return self.deliveries_left == 0
-
-    @property
-    def key(self) -> K | None:
-        """Raises ``RecordDeserializationError`` if it is the key that could not be deserialised."""
-        if self.error is not None and self.error.part == "key":
-            raise self.error
-        return cast("K | None", self._key)
-
-    @property
-    def value(self) -> V:
-        """The value; None for a null one, whatever ``V`` says. Raises ``RecordDeserializationError``."""
-        if self.error is not None and self.error.part == "value":
-            raise self.error
-        return cast("V", self._value)
 
     def __repr__(self) -> str:
         return (
