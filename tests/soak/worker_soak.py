@@ -22,7 +22,7 @@ from soak.worker_life import is_rejected
 SCRIPT = Path(__file__).with_name("worker_life.py")
 FLAVOURS = ("worker", "run")
 LOCK_MS = 1_000
-#: A worker that is signalled while it says goodbye is a member until this is over, and its partitions wait.
+#: A worker that is killed while it says goodbye is a member until this is over, and its partitions wait.
 SETTINGS = {**SHARE, "group.share.min.session.timeout.ms": "1000", "group.share.session.timeout.ms": "2000"}
 LOOK_EVERY_S = 0.1
 

@@ -27,18 +27,23 @@ def model_with(records: int) -> ModelCluster:
     return model
 
 
-def run_blocking(model: ModelCluster, work: Callable[[Any], object], **more: Any) -> None:
+Made = Callable[[Any], object]
+
+
+def run_blocking(model: ModelCluster, work: Callable[[Any], object], made: Made = id, **more: Any) -> None:
     consumer: Any = ShareConsumer(EXPLICIT)
     consumer._consumer._carrier.cluster = ModelDoor(model)
+    made(consumer)
     with consumer:
         consumer.subscribe([TOPIC])
         consumer.run(work, **more)
 
 
-def run_asyncio(model: ModelCluster, work: Callable[[Any], object], **more: Any) -> None:
+def run_asyncio(model: ModelCluster, work: Callable[[Any], object], made: Made = id, **more: Any) -> None:
     async def main() -> None:
         consumer: Any = AsyncShareConsumer(EXPLICIT)
         consumer._carrier.cluster = ModelDoor(model)
+        made(consumer)
         async with consumer:
             consumer.subscribe([TOPIC])
             await consumer.run(work, **more)
@@ -63,6 +68,11 @@ def run(request: pytest.FixtureRequest) -> Iterator[Callable[..., None]]:
 
 def tell(number: int) -> None:
     os.kill(os.getpid(), number)
+
+
+def tell_and_wait(number: int) -> None:
+    tell(number)
+    threading.Event().wait(1)  # else Python may hear of it a moment later
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
@@ -281,3 +291,111 @@ def test_one_signal_ends_all_workers_of_a_loop() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert [model.ended() for model in models] == [{0: ACCEPT}] * 2
+
+
+def signalled_in_close(consumer: Any, *numbers_and_pauses_s: float) -> None:
+    """While the consumer leaves its group, the process gets these signals, after these pauses."""
+    driven = getattr(consumer, "_consumer", consumer)
+    leave, resting = driven._leave, threading.Event()
+
+    async def signalled(deadline: float) -> None:
+        for number_or_pause_s in numbers_and_pauses_s:
+            if isinstance(number_or_pause_s, signal.Signals):
+                tell(number_or_pause_s)
+                resting.wait(0.02)  # else Python hears one
+            else:
+                resting.wait(number_or_pause_s)
+        await leave(deadline)
+
+    driven._leave = signalled
+
+
+def run_signalled_in_close(run: Any, model: ModelCluster, ends_by: Any, *signals: float) -> None:
+    """A worker that its handler ends, by a signal or by waking it up, and that is signalled while it closes."""
+
+    def work(record: Any) -> None:
+        if ends_by is None:
+            consumers[0].wakeup()
+        else:
+            tell(ends_by)
+
+    consumers = list[Any]()
+    run(
+        model,
+        work,
+        made=lambda consumer: (consumers.append(consumer), signalled_in_close(consumer, *signals)),
+    )
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=lambda number: number.name)
+def test_the_same_signal_once_more_while_the_consumer_closes_lets_it_leave(run: Any, number: int) -> None:
+    model = model_with(1)
+    run_signalled_in_close(run, model, number, signal.Signals(number))
+    assert model.members == {}
+    assert model.held() == []
+
+
+def test_a_first_signal_while_the_consumer_closes_is_heard_when_it_has_left(run: Any) -> None:
+    model = model_with(1)
+    with pytest.raises(KeyboardInterrupt):
+        run_signalled_in_close(run, model, None, signal.SIGINT)
+    assert model.members == {}
+    assert model.held() == []
+
+
+def test_who_insists_while_the_consumer_closes_ends_it_at_once(run: Any) -> None:
+    model = model_with(1)
+    with pytest.raises(KeyboardInterrupt):
+        run_signalled_in_close(run, model, None, signal.SIGINT, 1.2 * SAME_SIGNAL_MS / 1000, signal.SIGINT)
+
+
+def test_behind_a_worker_that_is_not_closed_a_signal_is_the_process_own(run: Any) -> None:
+    """Also with nobody left who would hear it for the worker."""
+    told: list[str] = []
+    signals = StopSignals(lambda: told.append("stop"), lambda: told.append("at once"))
+    resting = threading.Event()
+    with signals:
+        tell(signal.SIGINT)
+        resting.wait(0.02)
+    tell(signal.SIGINT)  # the same, another way
+    resting.wait(1.2 * SAME_SIGNAL_MS / 1000)
+    with pytest.raises(KeyboardInterrupt):
+        tell_and_wait(signal.SIGINT)
+    assert told == ["stop"]
+
+
+def test_a_worker_behind_another_that_was_not_closed_ends_well(run: Any) -> None:
+    resting, told = threading.Event(), list[str]()
+    with StopSignals(lambda: told.append("first"), lambda: told.append("first at once")):
+        tell(signal.SIGINT)
+        resting.wait(1.2 * SAME_SIGNAL_MS / 1000)
+    second = StopSignals(lambda: told.append("second"), lambda: told.append("second at once"))
+    with second:
+        tell(signal.SIGINT)
+        resting.wait(0.02)
+    with second.closing():
+        pass
+    assert told == ["first", "second"]
+
+
+def test_closing_in_another_thread_than_the_signalled_one_leaves_signals_alone(run: Any) -> None:
+    signals = StopSignals(lambda: None, lambda: None)
+    resting = threading.Event()
+    with signals:
+        tell(signal.SIGINT)
+        resting.wait(0.02)
+    failed = list[BaseException]()
+
+    def close() -> None:
+        try:
+            with signals.closing():
+                pass
+        except BaseException as error:  # noqa: BLE001 - told to the test
+            failed.append(error)
+
+    thread = threading.Thread(target=close)
+    thread.start()
+    thread.join()
+    assert failed == []
+    with signals.closing():
+        pass

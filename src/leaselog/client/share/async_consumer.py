@@ -10,7 +10,7 @@ import asyncio
 import inspect
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from uuid import UUID
@@ -132,6 +132,8 @@ class AsyncShareConsumer(Acknowledging[K, V]):
         self._callback: AcknowledgementCallback | None = None
         self._instance_id: UUID | None = None
         self._closed = False
+        #: of the last `run`
+        self._signals: StopSignals | None = None
 
     def _new_carrier(self) -> Carrier:
         return Carrier(self.core, self.config, self.notify)
@@ -428,7 +430,9 @@ class AsyncShareConsumer(Acknowledging[K, V]):
 
         worker = WorkLoop(self, handle, tell, options)
         try:
-            with StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals) as signals:
+            signals = StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals)
+            self._signals = signals
+            with signals:
                 ended_by = await self.work(worker)
         finally:
             threads.close()
@@ -515,7 +519,7 @@ class AsyncShareConsumer(Acknowledging[K, V]):
         if self._closed:
             return
         self._carrier.broken = None  # whatever it was, what can be given back is given back
-        with self._in_use("close"):
+        with self._in_use("close"), nullcontext() if self._signals is None else self._signals.closing():
             deadline = monotonic_s() + seconds(timeout)
             self.core.begin_close(_now_ms())
             try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, TypeVar, overload
 from uuid import UUID
@@ -120,6 +120,8 @@ class ShareConsumer(Acknowledging[K, V]):
         #: records that arrived for a poll which was interrupted just then
         self._left_over: list[ShareRecord[K, V]] = []
         self._closed = False
+        #: of the last `run`
+        self._signals: StopSignals | None = None
         tell_of_forks(self)
 
     def _make(self) -> None:
@@ -386,7 +388,9 @@ class ShareConsumer(Acknowledging[K, V]):
         with self._use("run"):
             worker = WorkLoop(self._consumer, handle, tell, options)
             try:
-                with StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals) as signals:
+                signals = StopSignals(self.wakeup, worker.stop_at_once, is_wanted=handle_signals)
+                self._signals = signals
+                with signals:
                     # An interruption that comes nevertheless is a request to end well, and goes on when that is done.
                     ended_by = self._wait(
                         self._consumer.work(worker),
@@ -436,7 +440,7 @@ class ShareConsumer(Acknowledging[K, V]):
         """
         if self._closed or self._is_of_a_parent:
             return
-        with self._use("close"):
+        with self._use("close"), nullcontext() if self._signals is None else self._signals.closing():
             try:
                 if self._thread is not None:
                     self._do(lambda: self._consumer.core.give_back_unbegun(self._left_over))
