@@ -115,7 +115,7 @@ def attributes_read() -> set[str]:
     sources = [path for room in ("broker", "cli") for path in (package / room).rglob("*.py")]
     found = {field.name for field in fields(LogConfig)}
     for source in sources:
-        if source.parent != package / "broker" / "config":
+        if source.parent != package / "broker" / "config" or source.name == "listeners.py":
             tree = ast.parse(source.read_text(encoding="utf-8"))
             found |= {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     return found | {"log_dir", "log_dirs", "broker_id"}  # read through data_dirs and node_id

@@ -37,6 +37,7 @@ from leaselog.broker.runtime.machine import Machine, RealMachine
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.security.authorizer_choice import choose_guard
+from leaselog.broker.security.logins import Logins
 from leaselog.broker.share_groups.administration import ShareGroups
 from leaselog.broker.share_groups.group_turns import GroupTurns
 from leaselog.broker.share_groups.members import ShareMembers
@@ -103,6 +104,7 @@ class Broker:
         )
         self.guard = choose_guard(config, self.monotonic_ms)
         self.cluster = Cluster(runtime, self.logs, self)
+        self.logins = Logins(runtime, self.cluster)
         self.groups = GroupCoordinator(runtime, self.cluster, self.logs)
         self.share_coordinator = ShareCoordinator(runtime, self.cluster, self.logs)
         self.persister: Persister = choose_persister(runtime, self.cluster, self.logs, self.share_coordinator)
@@ -186,6 +188,7 @@ class Broker:
         await self.groups.start()
         if not self.logs.is_clean and self.config.durability != Durability.FSYNC.value:
             await reconcile(self)
+        self.logins.open(listeners)
         places = await self._server.listen(listeners)
         self.cluster.advertised.listening_on(
             {listener.name: place for listener, place in zip(listeners, places, strict=True)}
@@ -256,6 +259,7 @@ class Broker:
         self.flusher.close()
         self.logs.close()
         self.cluster.close()
+        self.logins.close()
         self.machine.release()
 
     def connection_count(self) -> int:

@@ -35,11 +35,12 @@ class FrameReader:
     that are complete, one by one. ``shared`` may be used by another reader once ``keep()`` was called.
     """
 
-    __slots__ = ("_at", "_kept", "_large", "_max_frame_bytes", "_shared", "held_bytes")
+    __slots__ = ("_at", "_kept", "_large", "_shared", "held_bytes", "max_frame_bytes")
 
     def __init__(self, shared: memoryview, max_frame_bytes: int) -> None:
         self._shared = shared
-        self._max_frame_bytes = max_frame_bytes
+        #: what a frame may have; another number counts from the next frame on
+        self.max_frame_bytes = max_frame_bytes
         #: received and not taken: from here on in what was kept, or in the shared buffer if nothing was
         self.held_bytes = 0
         self._at = 0
@@ -79,7 +80,7 @@ class FrameReader:
         source, at = (self._shared if self._kept is None else self._kept), self._at
         size: int = _LENGTH.unpack_from(source, at)[0]
         start = at + _LENGTH.size
-        if not 0 <= size <= self._max_frame_bytes:
+        if not 0 <= size <= self.max_frame_bytes:
             self._refuse(size, bytes(source[at:start]))
         end = start + size
         if end > at + held:
@@ -130,7 +131,7 @@ class FrameReader:
 
     def _refuse(self, size: int, head: bytes) -> None:
         hint = _other_protocol(head)
-        raise BadLength(f"frame of {size} bytes, allowed are {self._max_frame_bytes}{hint}")
+        raise BadLength(f"frame of {size} bytes, allowed are {self.max_frame_bytes}{hint}")
 
 
 def _memory_as_it_is_filled(size: int) -> mmap.mmap:

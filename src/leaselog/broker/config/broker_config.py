@@ -6,6 +6,7 @@ in place, so a reader that holds one holds one consistent set.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import ClassVar, Self
@@ -23,6 +24,7 @@ __all__ = ["BrokerConfig"]
 #: the authorizer's own settings, which Apache Kafka's broker does not define either
 AUTHORIZER_KEYS = ("super.users", "allow.everyone.if.no.acl.found")
 
+_MECHANISM_PREFIX = re.compile(r"(plain|scram-sha-256|scram-sha-512|oauthbearer)\.")
 _DEFAULTS: Mapping[str, Value] = MappingProxyType({name: key.default for name, key in BROKER.items()})
 
 
@@ -78,6 +80,25 @@ class BrokerConfig(View):
     recovery_point_interval_bytes = Int(
         "Bytes of a log between two recovery points, written behind a sync: what a start after a crash reads of it, "
         "beside what was not synced. With durability=os there are none."
+    )
+
+    # Logins. Each may be set for one listener, and for one mechanism of it (ADR 0037).
+    sasl_enabled_mechanisms = Texts(
+        "The SASL mechanisms of SASL_PLAINTEXT and SASL_SSL listeners: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and "
+        "OAUTHBEARER. Any other refuses the start."
+    )
+    sasl_server_max_receive_size = Int(
+        "The longest message of a login; before a mechanism is agreed on, and with any but OAUTHBEARER, 8 KiB at most."
+    )
+    connections_max_reauth_ms = Int(
+        "A client has to log in again within this long, or is disconnected by its next request; 0 or less: a login "
+        "lasts as long as its connection, but a token's no longer than the token."
+    )
+    connection_failed_authentication_delay_ms = Int(
+        "How long until a client hears that its login has failed."
+    )
+    connection_authentication_timeout_ms = Int(
+        "A connection of a SASL listener that is not logged in by then is closed."
     )
 
     # Connections and requests.
@@ -226,9 +247,7 @@ class BrokerConfig(View):
     def unknown(self) -> tuple[str, ...]:
         """Keys that were set and mean nothing here, for the one warning that names them all."""
         return tuple(
-            name
-            for name in self.originals
-            if broker_synonyms(name)[-1] not in BROKER and name not in AUTHORIZER_KEYS
+            name for name in self.originals if _base_name(name) not in BROKER and name not in AUTHORIZER_KEYS
         )
 
     @property
@@ -252,6 +271,11 @@ class BrokerConfig(View):
     def data_dirs(self) -> tuple[str, ...]:
         """``log.dirs``, or ``log.dir`` where it is not set."""
         return self.log_dirs or self.log_dir
+
+
+def _base_name(name: str) -> str:
+    """The key without a listener's and a mechanism's prefix."""
+    return _MECHANISM_PREFIX.sub("", broker_synonyms(name)[-1], count=1)
 
 
 def lay_over(originals: Mapping[str, str], layer: Mapping[str, str]) -> dict[str, str]:

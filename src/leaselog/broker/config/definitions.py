@@ -71,6 +71,7 @@ _ADDED = (
     ("broker", "max.partitions", "INT", "50000", "[1,...]", "MEDIUM", "read-only"),
     ("broker", "recovery.point.interval.bytes", "INT", "262144", "[1,...]", "LOW", "read-only"),
     ("broker", "queued.max.response.bytes", "LONG", "104857600", "", "MEDIUM", "read-only"),
+    ("broker", "connection.authentication.timeout.ms", "INT", "15000", "[1,...]", "MEDIUM", "read-only"),
     ("broker", "metrics.listener", "STRING", "null", "", "LOW", "read-only"),
     ("group", "errors.deadletterqueue.breaker.ratio", "DOUBLE", "0.0", "[0,...,0.99]", "MEDIUM", "per-group"),
     (
@@ -98,7 +99,8 @@ _ADDED = (
 #: others, Kafka's defaults would open a newcomer's broker to the network and keep its data where reboots delete it.
 #: A megabyte through 100 KB of socket buffer is handed over in ten pieces, with a wait for the other side after each:
 #: the system's own buffers, which grow with the connection, brought between a tenth and a third more of large batches.
-#: Without a bound on the bytes of requests, one client without a password fills the memory (ADR 0023).
+#: Without a bound on the bytes of requests, one client without a password fills the memory (ADR 0023); and no token
+#: that is shown before a login needs half a megabyte (ADR 0037).
 _DEFAULTED = {
     "node.id": "0",
     "process.roles": "broker,controller",
@@ -109,6 +111,7 @@ _DEFAULTED = {
     "socket.send.buffer.bytes": "-1",
     "socket.receive.buffer.bytes": "-1",
     "queued.max.request.bytes": "104857600",
+    "sasl.server.max.receive.size": "65536",
 }
 
 #: Dynamic in Kafka. Here they take no effect while the broker runs, and whoever was told that a listener moved, or

@@ -23,7 +23,12 @@ _REASONS = (
     ),
     (r"(group\.)?consumer\..*|group\.consumer\..*", "the consumer group protocol of KIP-848 is to come"),
     (r"(group\.)?share\.(assignors|assignor\..*)", "there is one assignor"),
-    (r"sasl\..*|connections\.max\.reauth\.ms|connection\.failed\..*", "authentication is to come"),
+    (r"sasl\.kerberos\..*", "there is no GSSAPI here"),
+    (
+        r"sasl\.(client|login|mechanism|oauthbearer\.(assertion|client|token|scope$|jwt\.retriever))\..*",
+        "connections to other brokers",
+    ),
+    (r"sasl\..*", "set for a listener and its mechanism, not for all of the broker"),
     (
         r"delegation\.token\..*|principal\.builder\.class|.*\.policy\.class\..*",
         "authorization is to come",

@@ -28,6 +28,7 @@ from leaselog.broker.config.listeners import Address
 from leaselog.broker.net.house import House
 from leaselog.broker.quotas.client_quotas import ANONYMOUS
 from leaselog.broker.runtime.client import Client
+from leaselog.broker.security.sasl_session import SaslSession
 from leaselog.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, AclResourceType
 from leaselog.wire.schema import Message, Versions
 
@@ -59,6 +60,8 @@ class RequestContext:
     version: int
     client_id: str | None
     client: Client
+    #: of a connection whose listener asks for a login
+    login: SaslSession | None = None
     #: set by a handler: the connection is not read for this long (KIP-219)
     throttle_ms: int = 0
     #: of an answer that is being made, counted among what slow clients make the broker hold until it is handed over

@@ -21,6 +21,7 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Generator
 from copy import copy
+from dataclasses import replace
 from types import CoroutineType
 from typing import Any, Protocol, cast
 
@@ -33,6 +34,8 @@ from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.metrics import Metrics
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.runtime.turns import Measured, Turns, Walk
+from leaselog.broker.security.sasl_session import SaslSession
+from leaselog.model import Principal
 from leaselog.wire.codec_steps import is_long
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
@@ -116,6 +119,9 @@ class Connection(asyncio.BufferedProtocol):
         self._arriving_since_s = math.inf
         self._unsent_at_sweep = 0
         self._last_progress = server.now()
+        #: of a client that has to say who it is; None: it need not
+        self._login: SaslSession | None = None
+        self._login_timeout: asyncio.TimerHandle | None = None
 
     # -- asyncio's side -------------------------------------------------------------------------------------
 
@@ -124,9 +130,13 @@ class Connection(asyncio.BufferedProtocol):
         self.transport.set_write_buffer_limits(high=WRITE_BUFFER_HIGH_BYTES)
         host, port = (self.transport.get_extra_info("peername") or ("?", 0))[:2]
         self.client = Client(self._server.admit(self), host, port, self.listener.name)
+        if self.listener.protocol.needs_sasl:
+            self._ask_for_a_login()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         buffer = self._frames.buffer()
+        if self._login is not None and not self._login.is_open:
+            return buffer[: max(self._frames.max_frame_bytes + 4 - self._frames.held_bytes, 1)]
         requests = self._server.requests_held
         if requests.is_full and not requests.room_bytes(self.client.host):
             return buffer[: max(PETTY_BYTES - self._frames.held_bytes, 1)]
@@ -164,6 +174,8 @@ class Connection(asyncio.BufferedProtocol):
         self._write_paused = False
         if self._throttle is not None:
             self._throttle.cancel()
+        if self._login_timeout is not None:
+            self._login_timeout.cancel()
         self._count_unsent(0)
         for place in self._answers:
             if isinstance(place, Call):
@@ -297,10 +309,12 @@ class Connection(asyncio.BufferedProtocol):
         """What it was that was started, for the measuring of turns."""
         work = "a request nobody knows"
         try:
-            call = receive(frame, self._broker, self.client, now_s)
+            call = receive(frame, self._broker, self.client, now_s, self._login)
             if isinstance(call, list):
                 self._answers.append(place := Place())
                 self._finish(place, call)
+                if self._login is not None and self._login.has_failed:
+                    self.drain()
                 return work
             work = call.api.name
             if self._is_lost and call.api.only_reads:
@@ -475,6 +489,37 @@ class Connection(asyncio.BufferedProtocol):
             taken += chunks
         self._held_bytes -= sum(map(len, taken))
         return taken
+
+    # -- logins ---------------------------------------------------------------------------------------------
+
+    def _ask_for_a_login(self) -> None:
+        logins = self._broker.logins
+        self._login = logins.session(self, self.listener.name)
+        loop = asyncio.get_running_loop()
+        self._login_timeout = loop.call_later(logins.timeout_s(self.listener.name), self._end_strangers)
+
+    def _end_strangers(self) -> None:
+        self._refuse("not logged in after connection.authentication.timeout.ms")
+
+    def limit_frames(self, max_bytes: int) -> None:
+        self._frames.max_frame_bytes = max_bytes
+
+    def has_logged_in(self, principal: Principal) -> None:
+        """Is somebody from now on, and may send frames of any size."""
+        self.client = replace(self.client, principal=principal)
+        self.limit_frames(self._server.max_frame_bytes)
+        if self._login_timeout is not None:
+            self._login_timeout.cancel()
+            self._login_timeout = None
+
+    def end_when_answered(self) -> None:
+        """Takes nothing more, and ends when what was asked is answered."""
+        self._draining = True
+        self._frames.clear()
+        self._read_or_not()
+
+    def untold_refusals(self) -> int | None:
+        return self._server.untold_refusals(self.client.host)
 
     # -- ends -----------------------------------------------------------------------------------------------
 

@@ -15,6 +15,8 @@ from leaselog.broker.net.api import Api, Reply, RequestContext, api_of
 from leaselog.broker.net.house import House
 from leaselog.broker.net.versions import unsupported_version
 from leaselog.broker.runtime.client import Client
+from leaselog.broker.security.sasl_session import SaslSession
+from leaselog.model import Refused
 from leaselog.wire.codec import decode_prefix, encode_chunks, is_flexible
 from leaselog.wire.codec_steps import LONG_BYTES, decode_steps, encode_steps
 from leaselog.wire.errors import DecodeError
@@ -23,6 +25,9 @@ from leaselog.wire.frames import (
     read_request_header,
     skip_tagged_fields,
 )
+from leaselog.wire.messages.api_versions import ApiVersionsResponse
+from leaselog.wire.messages.sasl_authenticate import SaslAuthenticateRequest, SaslAuthenticateResponse
+from leaselog.wire.messages.sasl_handshake import SaslHandshakeResponse
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.schema import Message
 
@@ -31,6 +36,11 @@ __all__ = ["Call", "Place", "Unanswerable", "encode_answer", "receive"]
 _SIZE = Struct(">i")
 #: of an answer: its size and its correlation id, and that no tagged fields follow
 _HEAD, _FLEXIBLE_HEAD = Struct(">ii"), Struct(">iix")
+
+
+_EARLY_ANSWERS: dict[int, type[ApiVersionsResponse] | type[SaslHandshakeResponse]] = {
+    kind.API_KEY: kind for kind in (ApiVersionsResponse, SaslHandshakeResponse)
+}
 
 
 class Unanswerable(Exception):
@@ -96,13 +106,32 @@ class Call(Place):
         return _sized((yield from encode_steps(response, self.context.version, head)))
 
 
-def receive(frame: bytearray, broker: House, client: Client, started_s: float) -> Call | list[Buffer]:
-    """The call that ``frame`` asks for; or, to a version of ApiVersions from the future, the answer itself."""
+class BareCall(Call):
+    """One message of a login that came without a request around it, and is answered so (a handshake of version 0)."""
+
+    __slots__ = ()
+
+    def encode(self, response: Message) -> list[Buffer]:
+        assert isinstance(response, SaslAuthenticateResponse)
+        if response.error_code:
+            return []  # there is no way to say so
+        return [bytearray(_SIZE.pack(len(response.auth_bytes)) + bytes(response.auth_bytes))]
+
+
+def receive(
+    frame: bytearray, broker: House, client: Client, started_s: float, login: SaslSession | None = None
+) -> Call | list[Buffer]:
+    """The call that ``frame`` asks for; or the answer itself, to a version of ApiVersions from the future, or to what
+    may not be asked before the client is logged in."""
+    if login is not None and login.hears_bare_tokens:
+        return _bare_call(frame, broker, client, started_s, login)
     try:
         key, version, correlation_id, client_id, position = read_request_header(frame)
         api = api_of(key)
         if api is None:
             raise Unanswerable(f"unknown API key {key}")
+        if login is not None and (refused := login.refuse(key)) is not None:
+            return _too_early(key, version, correlation_id, refused)
         first, last = api.versions
         if not first <= version <= last:
             if key == API_VERSIONS:
@@ -119,8 +148,25 @@ def receive(frame: bytearray, broker: House, client: Client, started_s: float) -
             request = decode_steps(api.request, version, frame, position)
     except DecodeError as bad:
         raise Unanswerable(str(bad)) from bad
-    context = RequestContext(broker, api, version, client_id, client)
+    context = RequestContext(broker, api, version, client_id, client, login)
     return Call(api, request, context, correlation_id, started_s, len(frame))
+
+
+def _bare_call(
+    frame: bytearray, broker: House, client: Client, started_s: float, login: SaslSession
+) -> BareCall:
+    api = api_of(SaslAuthenticateRequest.API_KEY)
+    assert api is not None
+    context = RequestContext(broker, api, 0, None, client, login)
+    return BareCall(api, SaslAuthenticateRequest(auth_bytes=bytes(frame)), context, 0, started_s, len(frame))
+
+
+def _too_early(key: int, version: int, correlation_id: int, refused: Refused) -> list[Buffer]:
+    """What Apache Kafka says to the few that it has an answer for; the connection ends in any case."""
+    kind = _EARLY_ANSWERS.get(key)
+    if kind is None or not refused.code or version not in kind.VERSIONS:
+        raise Unanswerable(refused.message)
+    return encode_answer(kind(error_code=refused.code), correlation_id, version)
 
 
 def _refusing(decoding: Generator[object, None, Message]) -> Generator[object, None, Message]:

@@ -20,6 +20,7 @@ from leaselog.broker.runtime.metrics import Metrics
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.turns import Turns
 from leaselog.broker.security.guard import Guard
+from leaselog.broker.security.logins import Logins
 from leaselog.broker.share_groups.administration import ShareGroups
 from leaselog.broker.share_groups.members import ShareMembers
 from leaselog.broker.share_state.coordinator import ShareCoordinator
@@ -40,6 +41,7 @@ class House(Protocol):
     waiting_room: WaitingRoom
     fetch_sessions: FetchSessions
     cluster: Cluster
+    logins: Logins
     groups: GroupCoordinator
     share_groups: ShareGroups
     share_members: ShareMembers

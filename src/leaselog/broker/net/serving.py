@@ -19,6 +19,7 @@ from leaselog.broker.config.listeners import (
     parse_address,
     read_listeners,
 )
+from leaselog.broker.security.sasl_config import read_sasl
 
 __all__ = ["Serving", "plan_serving"]
 
@@ -29,6 +30,9 @@ _PROTECTS = re.compile(
     r"(ssl|sasl|security|delegation\.token)\..*|connections\.max\.reauth\.ms|principal\.builder\.class"
     r"|super\.users|allow\.everyone\.if\.no\.acl\.found"
 )
+
+
+_OF_LOGINS = re.compile(r"(.*\.)?sasl\..*|(.*\.)?connections\.max\.reauth\.ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +66,15 @@ def plan_serving(
     serving = config.overridden(changes)
     listeners = read_listeners(serving)
     _refuse_unkept(listeners)
+    for listener in listeners:
+        if listener.protocol.needs_sasl:
+            read_sasl(serving, listener.name)
     return Serving(
         config=serving,
         listeners=listeners,
         data_dir=None if ephemeral else directory,
         metrics=_metrics_address(config),
-        warnings=tuple(_warnings(config)),
+        warnings=tuple(_warnings(config, listeners)),
     )
 
 
@@ -98,10 +105,10 @@ def _listeners_of_arguments(config: BrokerConfig, listen: Sequence[str]) -> str:
 
 def _refuse_unkept(listeners: Sequence[Listener]) -> None:
     for listener in listeners:
-        if listener.protocol != _PLAINTEXT:
+        if listener.protocol.has_tls:
             raise ConfigError(
-                f"listeners: {listener} asks for {listener.protocol}, and leaselog has no TLS or SASL yet; "
-                "only PLAINTEXT listeners can be served"
+                f"listeners: {listener} asks for {listener.protocol}, and leaselog has no TLS yet; "
+                "only PLAINTEXT and SASL_PLAINTEXT listeners can be served"
             )
 
 
@@ -118,11 +125,17 @@ def _metrics_address(config: BrokerConfig) -> Address | None:
     return parse_address("metrics.listener", config.metrics_listener) if config.metrics_listener else None
 
 
-def _warnings(config: BrokerConfig) -> Iterator[str]:
-    bare = [key for key in config.originals if _PROTECTS.fullmatch(_LISTENER_PREFIX.sub("", key, count=1))]
+def _warnings(config: BrokerConfig, listeners: Sequence[Listener]) -> Iterator[str]:
+    without_prefix = {key: _LISTENER_PREFIX.sub("", key, count=1) for key in config.originals}
+    asks_for_logins = any(listener.protocol.needs_sasl for listener in listeners)
+    bare = [
+        key
+        for key, base in without_prefix.items()
+        if _PROTECTS.fullmatch(base) and not (asks_for_logins and _OF_LOGINS.fullmatch(base))
+    ]
     if bare:
         yield (
-            "these settings protect nothing: leaselog has no TLS, SASL or authorization yet: "
+            "these settings protect nothing: no listener asks for a login, or leaselog has no such protection yet: "
             f"{', '.join(sorted(bare))}"
         )
     if config.default_replication_factor > 1:

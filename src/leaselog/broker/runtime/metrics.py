@@ -61,6 +61,10 @@ class Metrics:
         self.bytes_out = 0
         self.connections_accepted = 0
         self.connections_refused = 0
+        #: by listener, mechanism, whether it succeeded, and whether somebody logged in again
+        self.logins: defaultdict[tuple[str, str, bool, bool], int] = defaultdict(int)
+        #: connections whose client did not log in again in time, by listener
+        self.expired_sessions: defaultdict[str, int] = defaultdict(int)
         #: by topic, of those there are
         self.produced_bytes: defaultdict[str, int] = defaultdict(int)
         self.produced_records: defaultdict[str, int] = defaultdict(int)
@@ -110,6 +114,12 @@ class Metrics:
 
     def connection_refused(self) -> None:
         self.connections_refused += 1
+
+    def login_ended(self, listener: str, mechanism: str, *, succeeded: bool, is_again: bool) -> None:
+        self.logins[listener, mechanism, succeeded, is_again] += 1
+
+    def session_expired(self, listener: str) -> None:
+        self.expired_sessions[listener] += 1
 
     def topic_gone(self, topic: str) -> None:
         """Lets go of a deleted topic's numbers, so that label values stay bounded by the topics there are."""

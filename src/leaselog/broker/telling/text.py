@@ -59,6 +59,7 @@ class CountCollector(Collector):
     def collect(self) -> Iterable[Metric]:
         yield self._errors()
         yield from self._connections()
+        yield from self._logins()
         yield from self._records()
         yield self._syncs()
         yield from self._requests()
@@ -83,6 +84,28 @@ class CountCollector(Collector):
         yield CounterMetricFamily(
             "leaselog_connections_accepted", "Connections accepted", metrics.connections_accepted
         )
+
+    def _logins(self) -> Iterable[Metric]:
+        labels = ["listener", "mechanism", "result"]
+        first = CounterMetricFamily(
+            "leaselog_authentications", "Logins of new connections, by SASL", labels=labels
+        )
+        again = CounterMetricFamily(
+            "leaselog_reauthentications", "Logins of connections that were logged in", labels=labels
+        )
+        for (listener, mechanism, succeeded, is_again), count in sorted(self._metrics.logins.items()):
+            family = again if is_again else first
+            family.add_metric([listener, mechanism, "succeeded" if succeeded else "failed"], count)
+        yield first
+        yield again
+        expired = CounterMetricFamily(
+            "leaselog_expired_sessions",
+            "Connections closed because their clients did not log in again in time",
+            labels=["listener"],
+        )
+        for listener, count in sorted(self._metrics.expired_sessions.items()):
+            expired.add_metric([listener], count)
+        yield expired
 
     def _records(self) -> Iterable[Metric]:
         metrics = self._metrics
