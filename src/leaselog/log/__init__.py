@@ -6,6 +6,7 @@ Knows nothing of requests, groups or time: the caller says what time it is, and 
 
 from leaselog.log._intake import AppendRefused, Origin, RecordError
 from leaselog.log._steps import Heavy, Steps, finish
+from leaselog.log.aborted_index import AbortedTransaction
 from leaselog.log.checkpoints import format_offsets_by_id, parse_offsets, parse_offsets_by_id
 from leaselog.log.cleaner import CleaningJob
 from leaselog.log.config import Durability, LogConfig
@@ -28,6 +29,7 @@ from leaselog.log.sync_job import SyncJob
 from leaselog.log.timestamps import FoundOffset
 
 __all__ = [
+    "AbortedTransaction",
     "AppendRefused",
     "Appended",
     "Buffer",

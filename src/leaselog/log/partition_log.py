@@ -50,7 +50,7 @@ from leaselog.model import ErrorCode, Refused, TopicId
 from leaselog.wire.end_markers import read_end_marker
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.primitives import Buffer
-from leaselog.wire.record_batch import BatchHeader
+from leaselog.wire.record_batch import BatchHeader, span_of
 
 __all__ = ["AppendRefused", "Appended", "Origin", "PartitionLog", "Remains"]
 
@@ -532,6 +532,22 @@ class PartitionLog:
     def max_timestamp(self) -> Steps[FoundOffset | None]:
         """The first visible record with the largest timestamp; None if none has one. Raises the same."""
         return largest_timestamp(self._segments, start=self.start_offset, end=self.high_watermark)
+
+    def visible_end(self, *, committed: bool) -> int:
+        """One past the last offset a reader may see, one of committed records or any other."""
+        return self.last_stable_offset if committed else self.high_watermark
+
+    def aborted_among(self, batches: Buffer) -> list[AbortedTransaction] | Refused:
+        """The aborted transactions that whole batches of this log may belong to."""
+        if not batches or not self._segments.has_aborted:
+            return []
+        try:
+            first, end = span_of(batches)
+            return self.aborted_in(first, end)
+        except DecodeError as error:
+            return Refused(ErrorCode.CORRUPT_MESSAGE, str(error))
+        except OSError as error:
+            return Refused(ErrorCode.KAFKA_STORAGE_ERROR, str(error))
 
     def aborted_in(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions that may have records in ``[start, end)``, oldest marker first: of any other a

@@ -79,6 +79,11 @@ class SegmentList:
             found = self._segments[at].locate(start, max_bytes, end, min_one_batch=min_one_batch)
         return found
 
+    @property
+    def has_aborted(self) -> bool:
+        """Whether any of them has an index of aborted transactions."""
+        return any(segment.has_aborted for segment in self._segments)
+
     def aborted_in(self, start: int, end: int) -> list[AbortedTransaction]:
         """The aborted transactions that may have records in ``[start, end)``. Raises ``DecodeError``, ``OSError``."""
         found = list[AbortedTransaction]()

@@ -38,6 +38,7 @@ __all__ = [
     "parse_header",
     "read_header",
     "rewrite_header",
+    "span_of",
     "stamp",
     "stamp_append_time",
     "whole_batches",
@@ -201,6 +202,15 @@ def whole_batches(buffer: Buffer) -> Iterator[tuple[int, BatchHeader]]:
             return
         yield position, read_header(buffer, position)
         position += size_bytes
+
+
+def span_of(batches: Buffer) -> tuple[int, int]:
+    """The first offset of whole batches, and one past their last. Raises as ``read_header``, and without any."""
+    position, last = 0, 0
+    while position < len(batches):
+        last = position
+        position += int.from_bytes(batches[position + 8 : position + PREFIX_BYTES], "big") + PREFIX_BYTES
+    return read_header(batches).base_offset, read_header(batches, last).end_offset
 
 
 def check_crc(buffer: Buffer, header: BatchHeader, position: int = 0) -> None:

@@ -5,6 +5,10 @@ those alone that were woken, so that a waking costs as much as what it woke. Bet
 where the records lie, not the records: these are read when the answer is written, and a partition that has lost some
 meanwhile is looked at once more.
 
+A reader of committed records (READ_COMMITTED) is offered what lies before the last stable offset, and nothing beyond it
+counts as there: it waits until the marker of a transaction is safe. With the records it is told which transactions
+among them were aborted.
+
 The first partition with records gets at least one batch whatever the limits (KIP-74); the others share what the limits
 leave.
 """
@@ -23,8 +27,9 @@ from leaselog.broker.quotas.held_bytes import PETTY_BYTES
 from leaselog.broker.records.partition import Partition
 from leaselog.broker.records.waiting_room import WaitingRoom, Watch
 from leaselog.broker.runtime.runtime import Runtime
-from leaselog.log import FileSlice
+from leaselog.log import AbortedTransaction, FileSlice, PartitionLog
 from leaselog.model import ErrorCode, Refused
+from leaselog.wire.messages.fetch import AbortedTransaction as ToldAborted
 from leaselog.wire.messages.fetch import EpochEndOffset, FetchRequest, PartitionData
 
 __all__ = ["Fetching", "Found"]
@@ -57,15 +62,16 @@ class Found:
         """An error, or a divergence: told at once. What does not exist hurries nobody who waits for something else."""
         return self.partition is not None and (self.error != ErrorCode.NONE or self.diverging is not None)
 
-    def is_cut(self) -> bool:
+    def is_cut(self, *, committed: bool) -> bool:
         """Whether records are there that the limits kept out."""
         if self.partition is None or self.records is None:
             return False
         log = self.partition.log
-        if self.followed.fetch_offset >= log.high_watermark:
+        end = log.visible_end(committed=committed)
+        if self.followed.fetch_offset >= end:
             return False
-        there = log.locate(self.followed.fetch_offset, EVERYTHING)
-        last = log.locate(log.high_watermark - 1, 0)
+        there = log.locate(self.followed.fetch_offset, EVERYTHING, end)
+        last = log.locate(end - 1, 0, end)
         if isinstance(there, Refused) or isinstance(last, Refused):
             return True
         return there.size_bytes > self.size_bytes or last.file is not there.file
@@ -103,6 +109,8 @@ class Fetching:
         self._has_room = True
         replica = request.replica_state
         self._is_replica = (request.replica_id if replica is None else replica.replica_id) >= 0
+        #: of the request's isolation levels, one sees no further than the first open transaction
+        self._committed = request.isolation_level == READ_COMMITTED
         self._deadline_ms = house.runtime.monotonic_ms() + request.max_wait_ms
         self._session = session
         #: in the session's order
@@ -142,7 +150,7 @@ class Fetching:
 
     def _is_cut_short(self, found: Found) -> bool:
         """Whether more is not worth waiting for. Where there is no room now there may be some soon."""
-        return self._has_room and found.is_cut()
+        return self._has_room and found.is_cut(committed=self._committed)
 
     def _look_at(self, found: Found) -> None:
         """Looks at one partition, again or for the first time."""
@@ -199,7 +207,10 @@ class Fetching:
                 found.diverging = EpochEndOffset(epoch=epoch, end_offset=end)
                 return ErrorCode.NONE
         located = log.locate(
-            followed.fetch_offset, limit_bytes, min_one_batch=self._has_room and not self.bytes_found
+            followed.fetch_offset,
+            limit_bytes,
+            log.visible_end(committed=self._committed),
+            min_one_batch=self._has_room and not self.bytes_found,
         )
         if isinstance(located, Refused):
             return located.code
@@ -253,20 +264,33 @@ class Fetching:
             self._look_at(found)
         partition = found.partition
         data = PartitionData(partition_index=found.followed.index, high_watermark=-1, records=b"")
-        if self._request.isolation_level != READ_COMMITTED:
+        if not self._committed:
             data.aborted_transactions = None
         if partition is not None and not found.error:
             log = partition.log
             if found.records is not None:
-                records = log.read_slice(found.records)
-                if isinstance(records, Refused):
-                    found.error = records.code
-                else:
-                    data.records = records
-            data.high_watermark = data.last_stable_offset = log.high_watermark
+                self._read(found, found.records, log, data)
+            data.high_watermark, data.last_stable_offset = log.high_watermark, log.last_stable_offset
             data.log_start_offset = log.start_offset
         data.error_code, data.diverging_epoch = found.error, found.diverging
         return data
+
+    def _read(self, found: Found, where: FileSlice, log: PartitionLog, data: PartitionData) -> None:
+        """Puts the records in, and tells which of them are of aborted transactions if that is asked for."""
+        records = log.read_slice(where)
+        aborted: list[AbortedTransaction] | Refused = []
+        if self._committed and not isinstance(records, Refused):
+            aborted = log.aborted_among(records)
+        if isinstance(records, Refused) or isinstance(aborted, Refused):
+            refused = records if isinstance(records, Refused) else aborted
+            assert isinstance(refused, Refused)
+            found.error = refused.code
+            return
+        data.records = records
+        if self._committed:
+            data.aborted_transactions = [
+                ToldAborted(producer_id=one.producer_id, first_offset=one.first_offset) for one in aborted
+            ]
 
 
 def _is_still_there(found: Found) -> bool:

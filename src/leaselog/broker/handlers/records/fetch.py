@@ -10,7 +10,8 @@
   tell. Partitions that do not exist hurry nobody as long as others do, as in Kafka: a client that follows a deleted
   topic would spin. When too many partitions are waited for already, the answer comes at once, and the client is to
   pause as long as it would have waited.
-- Only records below the high watermark are seen; without transactions the last stable offset is the same.
+- Only records below the high watermark are seen. A reader of committed records (READ_COMMITTED) sees those below the
+  last stable offset, and is told which transactions among them were aborted; it is to skip these itself.
 - A last fetched epoch (v12, KIP-595) that this log does not know at that offset is answered with where it diverges.
 - A broker that asks as a replica is not one: there are no followers.
 - Over its quota a client gets an empty answer and the time to pause (KIP-219), and asks for the same again.

@@ -4,7 +4,8 @@
   the largest timestamp (-3, v7), earliest local (-4, v8), and in tiered storage, which there is none of: the last
   tiered (-5, v9) and the first not yet tiered (-6, v11), both answered with -1. Others, or too early a version:
   UNSUPPORTED_VERSION.
-- Nobody sees past the high watermark. Without transactions READ_COMMITTED sees as far.
+- Nobody sees past the high watermark. A reader of committed records sees up to the last stable offset: that is its
+  latest, and a record that is found beyond it is told as none, the one with the largest timestamp included.
 - A leader epoch (v4) that is not the current one is FENCED_ or UNKNOWN_LEADER_EPOCH.
 - A partition that comes twice is INVALID_REQUEST; it is answered once.
 """
@@ -46,7 +47,7 @@ PLACES = {
     LATEST_TIERED: 9,
     EARLIEST_PENDING_UPLOAD: 11,
 }
-ISOLATION_LEVELS = (0, 1)
+READ_UNCOMMITTED, READ_COMMITTED = ISOLATION_LEVELS = (0, 1)
 
 
 @serves(
@@ -72,6 +73,7 @@ def _answers(
 ) -> Generator[None, None, None]:
     """Fills the answer in, one partition a step, but for what is to be searched for."""
     mentions = Counter((topic.name, p.partition_index) for topic in request.topics for p in topic.partitions)
+    committed = request.isolation_level == READ_COMMITTED
     is_bad = request.isolation_level not in ISOLATION_LEVELS
     response.topics = answers = []
     for topic in request.topics:
@@ -82,7 +84,7 @@ def _answers(
             found.append(answer)
             if is_bad or mentions[topic.name, index] > 1:
                 answer.error_code = ErrorCode.INVALID_REQUEST
-            elif (search := _answer(topic.name, wish, context, answer)) is not None:
+            elif (search := _answer(topic.name, wish, context, answer, committed=committed)) is not None:
                 searches.append(search)
             yield
         answers.append(ListOffsetsTopicResponse(name=topic.name, partitions=found))
@@ -94,6 +96,8 @@ class _Search(NamedTuple):
 
     steps: Steps[FoundOffset | None]
     answer: ListOffsetsPartitionResponse
+    #: what is found there or later is not told
+    visible_end: int
 
 
 async def _search(
@@ -101,7 +105,7 @@ async def _search(
 ) -> ListOffsetsResponse:
     if answering is not None:
         await answering
-    for steps, answer in searches:
+    for steps, answer, visible_end in searches:
         try:
             found = await work.carry(steps)
         except OSError:
@@ -109,13 +113,18 @@ async def _search(
         except DecodeError:
             answer.error_code = ErrorCode.CORRUPT_MESSAGE
         else:
-            if found is not None:
+            if found is not None and found.offset < visible_end:
                 answer.offset, answer.timestamp, answer.leader_epoch = found
     return response
 
 
 def _answer(
-    topic: str, wish: ListOffsetsPartition, context: RequestContext, answer: ListOffsetsPartitionResponse
+    topic: str,
+    wish: ListOffsetsPartition,
+    context: RequestContext,
+    answer: ListOffsetsPartitionResponse,
+    *,
+    committed: bool,
 ) -> _Search | None:
     """Fills the answer in, or says what is to be searched for first."""
     partition = find_partition(context.broker, topic, wish.partition_index)
@@ -128,12 +137,13 @@ def _answer(
     if wish.timestamp < 0 and context.version < PLACES.get(wish.timestamp, 2**15):
         answer.error_code = ErrorCode.UNSUPPORTED_VERSION
         return None
+    end = partition.log.visible_end(committed=committed)
     if wish.timestamp == MAX_TIMESTAMP:
-        return _Search(partition.log.max_timestamp(), answer)
+        return _Search(partition.log.max_timestamp(), answer, end)
     if wish.timestamp >= 0:
-        return _Search(partition.log.offset_for_timestamp(wish.timestamp), answer)
+        return _Search(partition.log.offset_for_timestamp(wish.timestamp), answer, end)
     if wish.timestamp not in (LATEST_TIERED, EARLIEST_PENDING_UPLOAD):
         log = partition.log
-        answer.offset = log.high_watermark if wish.timestamp == LATEST else log.start_offset
+        answer.offset = end if wish.timestamp == LATEST else log.start_offset
         answer.leader_epoch = partition.leader_epoch
     return None
