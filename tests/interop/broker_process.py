@@ -72,11 +72,14 @@ class BrokerProcess:
     ``listeners`` in the config are opened as they are; without them there is one of plaintext.
     """
 
-    def __init__(self, home: Path, config: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, home: Path, config: Mapping[str, str] | None = None, env: Mapping[str, str] | None = None
+    ) -> None:
         self.home = home
         self.data = home / "data"
         self.log_path = home / "broker.log"
         self.config = {**FAST, **(config or {})}
+        self._env = {**os.environ, **(env or {})}
         self.address = ""
         #: of each listener, in the order of `listeners`; of leaselog alone
         self.addresses: list[str] = []
@@ -115,6 +118,7 @@ class BrokerProcess:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                env=self._env,
             )
         self.address = self._wait_kafka(port) if is_kafka() else self._wait_ready_file(ready)
 

@@ -109,6 +109,7 @@ PAGES = {
 #: pages that other tests run, and which
 ELSEWHERE = {
     "docs/guides/pipeline.md": "tests/unit/test_orders.py: the block is a part of the job, which tests/spark runs",
+    "docs/guides/secured-clusters.md": "tests/interop/test_secured.py: on a broker with such listeners",
     **{
         f"docs/guides/{page.relative_to(CHECKOUT / 'docs' / 'guides')}": "tests/spark/test_guides.py"
         for page in [

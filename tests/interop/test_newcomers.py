@@ -24,6 +24,8 @@ from leaselog.admin import Admin, AsyncAdmin
 from leaselog.client import (
     AsyncProducer,
     AsyncShareConsumer,
+    AuthenticationFailed,
+    ClientError,
     Producer,
     ShareConsumer,
     Unreachable,
@@ -127,19 +129,23 @@ def test_being_ready_takes_the_topics_as_well(dead_broker: BrokerProcess, fresh)
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("answer", "kind", "words"),
     [
-        (b"\x15\x03\x03\x00\x02\x02\x0a", "it expects TLS, which this client does not speak"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "what answers does not speak Kafka, it said b'SSH-2"),
+        (
+            b"\x15\x03\x03\x00\x02\x02\x0a",
+            AuthenticationFailed,
+            "it expects TLS: security.protocol is SSL or",
+        ),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", Unreachable, "what answers does not speak Kafka, it said b'SSH-2"),
     ],
 )
 def test_who_answers_in_another_language_is_named_in_the_log(
-    caplog: pytest.LogCaptureFixture, answer: bytes, words: str
+    caplog: pytest.LogCaptureFixture, answer: bytes, kind: type[ClientError], words: str
 ) -> None:
     with (
         listening(answer) as port,
         Producer(f"127.0.0.1:{port}", max_block_ms=300) as producer,
-        pytest.raises(Unreachable, match=re.escape(words)),
+        pytest.raises(kind, match=re.escape(words)),
     ):
         producer.send("t", b"a").result(WAIT_S)
     assert any(f"127.0.0.1:{port}" in line and words in line for line in warnings_of(caplog))

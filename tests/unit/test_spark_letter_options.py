@@ -37,7 +37,7 @@ def test_a_group_or_a_topic_says_which_letters() -> None:
         ("kafka.group.id", "g", "kafka.share.group.id"),
         ("includeHeaders", "true", "always there"),
         ("readOriginals", "yes", "expected true or false"),
-        ("kafka.security.protocol", "SASL_SSL", "only PLAINTEXT"),
+        ("kafka.security.protocol", "SASL_SSL", "sasl.mechanism is missing"),
         ("readOriginal", "true", r"readOriginals\?"),
     ],
 )

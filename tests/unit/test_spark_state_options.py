@@ -25,7 +25,7 @@ def test_every_group_is_shown_as_it_was_told_unless_asked_otherwise() -> None:
         ("startingOffsets", "earliest", "whole state topic"),
         ("kafka.group.id", "g", "kafka.share.group.id"),
         ("failOnDataLoss", "false", "told again"),
-        ("kafka.security.protocol", "SASL_SSL", "only PLAINTEXT"),
+        ("kafka.security.protocol", "SASL_SSL", "sasl.mechanism is missing"),
         ("parallelizm", "3", "parallelism?"),
     ],
 )

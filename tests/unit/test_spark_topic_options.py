@@ -77,8 +77,8 @@ def test_sparks_name_for_the_number_of_tasks_is_taken() -> None:
         ({"subscribe": "t", "maxOffsetsPerTrigger": "5"}, "whole range"),
         ({"subscribe": "t", "kafka.group.id": "g"}, "without a group"),
         ({"subscribe": "t", "kafka.isolation.level": "read_committed"}, "every record is read"),
-        ({"subscribe": "t", "kafka.security.protocol": "SSL"}, "only PLAINTEXT"),
-        ({"subscribe": "t", "kafka.ssl.key.password": "x"}, "not an option of kafka-topic"),
+        ({"subscribe": "t", "kafka.security.protocol": "TLS"}, "expected one of plaintext, ssl"),
+        ({"subscribe": "t", "kafka.ssl.key.pasword": "x"}, "not an option of kafka-topic"),
         ({"subscribe": "t", "minPartition": "x"}, "minPartitions?"),
     ],
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leaselog.client.config_values import ConfigValues, Given
+from leaselog.client.security.config import SecurityConfig
 
 __all__ = ["AdminConfig"]
 
 _USED = (
     "bootstrap.servers",
     "client.id",
-    "security.protocol",
     "request.timeout.ms",
     "default.api.timeout.ms",
 )
@@ -34,6 +34,7 @@ class AdminConfig:
     bootstrap_servers: str
     client_id: str
     request_timeout_ms: int
+    security: SecurityConfig
     default_api_timeout_ms: int
 
     @classmethod
@@ -45,5 +46,6 @@ class AdminConfig:
             bootstrap_servers=values.bootstrap_servers(),
             client_id=values.text("client.id", "leaselog-admin"),
             request_timeout_ms=values.number("request.timeout.ms", 30_000),
+            security=SecurityConfig.of(values),
             default_api_timeout_ms=values.number("default.api.timeout.ms", 60_000),
         )

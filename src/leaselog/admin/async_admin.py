@@ -66,6 +66,7 @@ class AsyncAdmin:
         self.config = AdminConfig.of(config, **more)
         self._cluster = Cluster(
             self.config.bootstrap_servers,
+            security=self.config.security,
             client_id=self.config.client_id,
             request_timeout_ms=self.config.request_timeout_ms,
             api_timeout_ms=self.config.default_api_timeout_ms,

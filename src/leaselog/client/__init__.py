@@ -10,6 +10,8 @@ from leaselog.client.blocking_producer import Producer
 from leaselog.client.committed_offsets import CommittedOffset
 from leaselog.client.consumer import AsyncConsumer, Consumer, ConsumerRecord
 from leaselog.client.errors import (
+    AuthenticationFailed,
+    AuthorizationFailed,
     BrokerError,
     ClientError,
     ConfigError,
@@ -46,6 +48,8 @@ __all__ = [
     "AsyncProducer",
     "AsyncReceipt",
     "AsyncShareConsumer",
+    "AuthenticationFailed",
+    "AuthorizationFailed",
     "BrokerError",
     "ClientError",
     "CommittedOffset",

@@ -80,6 +80,7 @@ class AsyncProducer(Generic[K, V]):
         self.config = ProducerConfig.of(config, **more)
         self._cluster = Cluster(
             self.config.bootstrap_servers,
+            security=self.config.security,
             client_id=self.config.client_id,
             request_timeout_ms=self.config.request_timeout_ms,
             api_timeout_ms=self.config.settings.max_block_ms,

@@ -280,6 +280,7 @@ class Producer(Generic[K, V]):
             config = self.config
             self._cluster = Cluster(
                 config.bootstrap_servers,
+                security=config.security,
                 client_id=config.client_id,
                 request_timeout_ms=config.request_timeout_ms,
                 api_timeout_ms=config.settings.max_block_ms,

@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from leaselog.client.connection import Connection
 from leaselog.client.errors import (
+    AuthenticationFailed,
     BrokerError,
     ClientError,
     IllegalState,
@@ -22,6 +23,8 @@ from leaselog.client.errors import (
     raise_for,
 )
 from leaselog.client.machine import monotonic_ms
+from leaselog.client.security.config import PLAINTEXT, SecurityConfig
+from leaselog.client.security.login import Login
 from leaselog.client.topology import Node, TopicInfo, Topology, parse_bootstrap, read_topology
 from leaselog.client.trouble import Trouble
 from leaselog.model import ErrorCode
@@ -72,11 +75,14 @@ class Cluster:
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
         api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS,
         patience_ms: int = 0,
+        security: SecurityConfig = PLAINTEXT,
     ) -> None:
         self._bootstrap = parse_bootstrap(bootstrap_servers)
         self.client_id = client_id
         self.request_timeout_ms = request_timeout_ms
         self.api_timeout_ms = api_timeout_ms
+        self.security = security
+        self._login = None if security.sasl is None else Login(security.sasl)
         #: by address: one for each bootstrap address and node at most; a closed one makes room for its successor
         self._connections = dict[tuple[str, int], Connection]()
         self._opening = dict[tuple[str, int], asyncio.Lock]()
@@ -152,11 +158,19 @@ class Cluster:
         host, port = address
         try:
             made = await Connection.open(
-                host, port, client_id=self.client_id, timeout_ms=self._connect_timeout_ms
+                host,
+                port,
+                client_id=self.client_id,
+                timeout_ms=self._connect_timeout_ms,
+                security=self.security,
+                login=self._login,
             )
         except Unreachable as failed:
             words = f"{failed}. {self._advice(address, failed)}"
             self._complain(f"{host}:{port}", words, patience_ms=self._patience_ms)
+            raise
+        except AuthenticationFailed as failed:
+            self._complain(f"{host}:{port}", str(failed), patience_ms=self._patience_ms)
             raise
         made.on_silence = lambda late: self._complain(f"{host}:{port}", late)
         self._is_well(f"{host}:{port}", f"{host}:{port} answers again")

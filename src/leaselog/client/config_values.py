@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from leaselog.client.errors import ConfigError
+from leaselog.client.security.names import SECURITY_CONFIGS
+from leaselog.client.security.secret import hidden
 from leaselog.client.topology import parse_bootstrap
 
 __all__ = ["INT_MAX", "LONG_MAX", "ConfigValues", "Given"]
@@ -31,8 +33,6 @@ _LIBRDKAFKA = {
     "fetch.message.max.bytes": "max.partition.fetch.bytes",
     "topic.metadata.refresh.interval.ms": "metadata.max.age.ms",
 }
-#: they configure protocols that `security.protocol` does not allow yet
-_SECURITY_PREFIXES = ("sasl.", "ssl.")
 
 
 class ConfigValues:
@@ -44,7 +44,8 @@ class ConfigValues:
             for name, value in _named(some).items():
                 if value is not None:
                     dotted = name.replace("_", ".")
-                    self._values[_LIBRDKAFKA.get(dotted, dotted)] = value
+                    key = _LIBRDKAFKA.get(dotted, dotted)
+                    self._values[key] = hidden(key, value)
 
     def __contains__(self, key: str) -> bool:
         return key in self._values
@@ -54,14 +55,11 @@ class ConfigValues:
 
     def refuse_unknown(self, known: Iterable[str], whose: str) -> None:
         """A name that nobody knows is a mistyped one."""
-        names = frozenset(known)
+        names = SECURITY_CONFIGS.union(known)
         for key in self._values:
-            if key not in names and not key.startswith(_SECURITY_PREFIXES):
+            if key not in names:
                 near = get_close_matches(key, names, 1)
                 raise ConfigError(f"{key} is not a {whose} configuration" + (f"; {near[0]}?" if near else ""))
-        protocol = self.text("security.protocol", "PLAINTEXT")
-        if protocol.upper() != "PLAINTEXT":
-            raise ConfigError(f"security.protocol={protocol} is not supported, only PLAINTEXT")
 
     def value(self, key: str, default: object) -> object:
         return self._values.get(key, default)

@@ -8,6 +8,8 @@ from typing import ClassVar
 from leaselog.model import ErrorCode
 
 __all__ = [
+    "AuthenticationFailed",
+    "AuthorizationFailed",
     "BrokerError",
     "ClientError",
     "ConfigError",
@@ -81,6 +83,10 @@ class Unreachable(ClientError):
         super().__init__(words)
 
 
+class AuthenticationFailed(ClientError):
+    """The broker does not let this client in, or the client does not believe the broker. Trying again does not help."""
+
+
 class ConnectionLost(ClientError):
     """The connection ended with the request unanswered: it may have been carried out or not."""
 
@@ -146,6 +152,10 @@ class BrokerError(ClientError):
 
     def __reduce__(self) -> tuple[type[BrokerError], tuple[int, str | None]]:
         return BrokerError, (self.code, self.message)  # an exception copies itself from its text else
+
+
+class AuthorizationFailed(BrokerError):
+    """Who is logged in may not do this: an ACL is missing. Base of Kafka's ``…AuthorizationException``."""
 
 
 def is_retriable(code: int) -> bool:

@@ -5,6 +5,7 @@ One for the process, because a consumer reads the clock before it knows which ev
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ __all__ = [
     "monotonic_ms",
     "monotonic_s",
     "new_chance",
+    "new_nonce",
     "new_uuid",
     "wall_ms",
 ]
@@ -31,6 +33,8 @@ class Machine:
     wall_ns: Callable[[], int] = time.time_ns
     new_uuid: Callable[[], UUID] = uuid4
     new_chance: Callable[[], Random] = Random
+    #: so many bytes that nobody can guess
+    new_nonce: Callable[[int], bytes] = secrets.token_bytes
 
 
 _current = Machine()
@@ -65,3 +69,7 @@ def new_uuid() -> UUID:
 
 def new_chance() -> Random:
     return _current.new_chance()
+
+
+def new_nonce(count: int) -> bytes:
+    return _current.new_nonce(count)

@@ -9,6 +9,7 @@ from leaselog.client.accumulator import BatchLimits
 from leaselog.client.config_values import LONG_MAX, ConfigValues, Given
 from leaselog.client.errors import ConfigError
 from leaselog.client.producer import ProducerSettings
+from leaselog.client.security.config import SecurityConfig
 from leaselog.client.serializers import Serializer, from_bytes, serializer_of
 from leaselog.wire.compression import Codec
 
@@ -19,7 +20,7 @@ _CODECS = {codec.name.lower(): codec for codec in Codec}
 #: with more requests under way a broker could not tell a repeated batch from a new one
 _MOST_IN_FLIGHT_IF_IDEMPOTENT = 5
 _USED = (
-    "bootstrap.servers", "client.id", "security.protocol", "key.serializer", "value.serializer", "acks",
+    "bootstrap.servers", "client.id", "key.serializer", "value.serializer", "acks",
     "enable.idempotence", "compression.type", "max.request.size", "max.block.ms", "retries", "batch.size",
     "linger.ms", "buffer.memory", "max.in.flight.requests.per.connection", "delivery.timeout.ms",
     "request.timeout.ms",
@@ -53,6 +54,7 @@ class ProducerConfig:
     bootstrap_servers: str
     client_id: str
     request_timeout_ms: int
+    security: SecurityConfig
     settings: ProducerSettings
     key_serializer: Serializer[Any]
     value_serializer: Serializer[Any]
@@ -69,6 +71,7 @@ class ProducerConfig:
             bootstrap_servers=values.bootstrap_servers(),
             client_id=values.text("client.id", "leaselog"),
             request_timeout_ms=values.number("request.timeout.ms", 30_000),
+            security=SecurityConfig.of(values),
             settings=_settings(values),
             key_serializer=serializer_of(values.value("key.serializer", from_bytes), "key.serializer"),
             value_serializer=serializer_of(values.value("value.serializer", from_bytes), "value.serializer"),

@@ -12,6 +12,9 @@ from enum import Enum
 from typing import TypeVar
 
 from leaselog.client import ConfigError
+from leaselog.client.security.config import GivenSecurity, security_of
+from leaselog.client.security.names import SECURITY_CONFIGS
+from leaselog.client.security.secret import hidden
 
 __all__ = ["INT_MAX", "MAX_TASKS", "SPARKS_OWN", "GivenOptions"]
 
@@ -19,6 +22,9 @@ INT_MAX = 2**31 - 1
 MAX_TASKS = 100_000
 #: Spark adds these to a sink's options
 SPARKS_OWN = ("checkpointLocation", "path", "queryName")
+
+#: before the names of Kafka's clients
+_CLIENTS = "kafka."
 
 E = TypeVar("E", bound=Enum)
 D = TypeVar("D")
@@ -38,7 +44,8 @@ class GivenOptions:
         for name in self._values:
             if name in self._refused:
                 raise ConfigError(f"{name} is not an option of {self._format}: {self._refused[name]}")
-            if name not in names and not (allow_client and name.startswith("kafka.")):
+            is_clients = allow_client and name.startswith("kafka.")
+            if name not in names and not is_clients and not _is_security(name):
                 near = get_close_matches(name, names, 1)
                 hint = f"; {names[near[0]]}?" if near else ""
                 raise ConfigError(f"{name} is not an option of {self._format}{hint}")
@@ -59,9 +66,15 @@ class GivenOptions:
         if value is not None and value.lower() not in allowed:
             raise ConfigError(f"{name}={value}: {why}")
 
-    def plaintext(self) -> None:
-        """The one protocol that there is so far."""
-        self.only("kafka.security.protocol", ("plaintext",), "only PLAINTEXT is supported")
+    def security(self) -> GivenSecurity:
+        """How a client is let in, for whoever makes one. Raises ``ConfigError`` where it could not be made."""
+        given = tuple(
+            (key, hidden(key, value))
+            for name, value in sorted(self._values.items())
+            if _is_security(name) and (key := name.removeprefix(_CLIENTS))
+        )
+        security_of(given)
+        return given
 
     def topics(self) -> tuple[str, ...]:
         names = [name.strip() for name in self.needed("subscribe").split(",")]
@@ -70,13 +83,13 @@ class GivenOptions:
             raise ConfigError("the option subscribe names no topic")
         return topics
 
-    def client(self, known: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    def client(self, known: tuple[str, ...]) -> GivenSecurity:
         """Kafka's own configs, but for those in ``known``."""
         own = {name.lower() for name in known}
         return tuple(
-            (name.removeprefix("kafka."), value)
+            (key, hidden(key, value))
             for name, value in sorted(self._values.items())
-            if name.startswith("kafka.") and name not in own
+            if name.startswith(_CLIENTS) and name not in own and (key := name.removeprefix(_CLIENTS))
         )
 
     def number(self, name: str, default: int | None, most: int = INT_MAX) -> int | None:
@@ -105,3 +118,7 @@ class GivenOptions:
             if option.value == text.lower():
                 return option
         raise ConfigError(f"{name}={text}: expected one of {', '.join(str(o.value) for o in kind)}")
+
+
+def _is_security(name: str) -> bool:
+    return name.startswith(_CLIENTS) and name.removeprefix(_CLIENTS).replace("_", ".") in SECURITY_CONFIGS

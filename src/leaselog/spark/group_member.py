@@ -15,6 +15,7 @@ from leaselog.client import LATEST, BrokerError, ClientError
 from leaselog.client.cluster import Cluster
 from leaselog.client.fetcher import list_offsets
 from leaselog.client.loop_thread import LoopThread
+from leaselog.client.security.config import security_of
 from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
@@ -129,7 +130,11 @@ class GroupMember:
 
     def _shared_cluster(self) -> Cluster:
         if self._cluster is None:
-            self._cluster = Cluster(self._options.box.bootstrap_servers, client_id="leaselog-spark")
+            self._cluster = Cluster(
+                self._options.box.bootstrap_servers,
+                client_id="leaselog-spark",
+                security=security_of(self._options.security),
+            )
         return self._cluster
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from leaselog.client import ConfigError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.client.security.config import GivenSecurity
 from leaselog.spark.given_options import MAX_TASKS, GivenOptions
 
 __all__ = ["LetterOptions"]
@@ -36,7 +37,7 @@ _KNOWN = (
         "kafka.request.timeout.ms",
         "kafka.default.api.timeout.ms",
     ),
-    *("kafka.share.group.id", "kafka.security.protocol", "topic", "readOriginals", "parallelism"),
+    *("kafka.share.group.id", "topic", "readOriginals", "parallelism"),
 )
 
 
@@ -55,13 +56,13 @@ class LetterOptions:
     client_id: str = CLIENT_ID
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS
+    security: GivenSecurity = ()
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> LetterOptions:
         """Raises ``ConfigError``, which names the option."""
         options = GivenOptions(given, FORMAT, _REFUSED)
         options.refuse_others(_KNOWN)
-        options.plaintext()
         group_id, topic = options.text("kafka.share.group.id"), options.text("topic")
         if group_id is None and topic is None:
             raise ConfigError("the option kafka.share.group.id is missing, or topic")
@@ -74,4 +75,5 @@ class LetterOptions:
             client_id=options.text("kafka.client.id") or CLIENT_ID,
             request_timeout_ms=options.whole("kafka.request.timeout.ms", REQUEST_TIMEOUT_MS),
             api_timeout_ms=options.whole("kafka.default.api.timeout.ms", DEFAULT_API_TIMEOUT_MS),
+            security=options.security(),
         )

@@ -15,6 +15,7 @@ from leaselog.admin.dead_letters.redrive import memories_of
 from leaselog.admin.dead_letters.topics import name_of_topic, read_letters, spans_of
 from leaselog.client import ConfigError
 from leaselog.client.cluster import Cluster
+from leaselog.client.security.config import security_of
 from leaselog.model import TopicPartition
 from leaselog.spark.letter_options import LetterOptions
 from leaselog.spark.letter_rows import letter_batch, letter_row
@@ -64,6 +65,7 @@ def _cluster(options: LetterOptions) -> Cluster:
         client_id=options.client_id,
         request_timeout_ms=options.request_timeout_ms,
         api_timeout_ms=options.api_timeout_ms,
+        security=security_of(options.security),
     )
 
 

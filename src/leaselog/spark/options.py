@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from leaselog.client import AcknowledgeType, ConfigError
+from leaselog.client.security.config import GivenSecurity
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.spark.given_options import INT_MAX, MAX_TASKS, SPARKS_OWN, GivenOptions
 
@@ -98,7 +99,7 @@ class SourceOptions:
     box: BoxOptions
     topics: tuple[str, ...]
     #: for the client, by Kafka's names
-    client: tuple[tuple[str, str], ...] = ()
+    client: GivenSecurity = ()
     max_records: int | None = None
     max_bytes: int = DEFAULT_MAX_BYTES
     parallelism: int = 1
@@ -107,6 +108,8 @@ class SourceOptions:
     unmentioned: AcknowledgeType = AcknowledgeType.ACCEPT
     starting_offsets: StartingOffsets | None = None
     fail_on_data_loss: bool = True
+    #: what of `client` says how it is let in
+    security: GivenSecurity = ()
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> SourceOptions:
@@ -125,13 +128,14 @@ class SourceOptions:
             unmentioned=AcknowledgeType[options.choice("unmentioned", Unmentioned, Unmentioned.ACCEPT).name],
             starting_offsets=options.choice("startingOffsets", StartingOffsets, None),
             fail_on_data_loss=options.truth("failOnDataLoss", True),
+            security=options.security(),
         )
         made.consumer_config()
         return made
 
-    def consumer_config(self) -> dict[str, str]:
+    def consumer_config(self) -> dict[str, object]:
         """For the member of the group. Raises ``ConfigError`` for what the client does not take."""
-        config = {
+        config: dict[str, object] = {
             **dict(self.client),
             "bootstrap.servers": self.box.bootstrap_servers,
             "group.id": self.box.group_id,

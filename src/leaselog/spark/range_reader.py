@@ -18,6 +18,7 @@ from leaselog.client import EARLIEST, BrokerError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS, Cluster
 from leaselog.client.errors import raise_for
 from leaselog.client.fetcher import list_offsets
+from leaselog.client.security.config import GivenSecurity, security_of
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.topology import Topology
 from leaselog.model import ErrorCode, TopicPartition
@@ -65,6 +66,7 @@ class RangeReader:
     partition_max_bytes: int = PARTITION_MAX_BYTES
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS
+    security: GivenSecurity = ()
 
     def cluster(self) -> Cluster:
         return Cluster(
@@ -72,6 +74,7 @@ class RangeReader:
             client_id=self.client_id,
             request_timeout_ms=self.request_timeout_ms,
             api_timeout_ms=self.api_timeout_ms,
+            security=security_of(self.security),
         )
 
     async def batches(self, ranges: Runs, lives: Lives = NO_LIVES) -> AsyncIterator[pa.RecordBatch]:

@@ -91,6 +91,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             options.box.bootstrap_servers,
             include_headers=options.include_headers,
             fail_on_data_loss=options.fail_on_data_loss,
+            security=options.security,
         )
         #: only in the one process on the driver that is asked for offsets
         self._queue: QueueReader | None = None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
+from leaselog.client.security.config import GivenSecurity
 from leaselog.spark.given_options import MAX_TASKS, GivenOptions
 
 __all__ = ["StateOptions", "View"]
@@ -35,7 +36,7 @@ _KNOWN = (
         "kafka.request.timeout.ms",
         "kafka.default.api.timeout.ms",
     ),
-    *("kafka.share.group.id", "kafka.security.protocol", "view", "parallelism"),
+    *("kafka.share.group.id", "view", "parallelism"),
 )
 
 
@@ -56,13 +57,13 @@ class StateOptions:
     client_id: str = CLIENT_ID
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS
+    security: GivenSecurity = ()
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> StateOptions:
         """Raises ``ConfigError``, which names the option."""
         options = GivenOptions(given, FORMAT, _REFUSED)
         options.refuse_others(_KNOWN)
-        options.plaintext()
         return cls(
             bootstrap_servers=options.needed("kafka.bootstrap.servers"),
             view=options.choice("view", View, View.LOG),
@@ -71,4 +72,5 @@ class StateOptions:
             client_id=options.text("kafka.client.id") or CLIENT_ID,
             request_timeout_ms=options.whole("kafka.request.timeout.ms", REQUEST_TIMEOUT_MS),
             api_timeout_ms=options.whole("kafka.default.api.timeout.ms", DEFAULT_API_TIMEOUT_MS),
+            security=options.security(),
         )

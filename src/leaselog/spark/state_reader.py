@@ -68,6 +68,7 @@ def _range_reader(options: StateOptions) -> RangeReader:
         fail_on_data_loss=False,
         request_timeout_ms=options.request_timeout_ms,
         api_timeout_ms=options.api_timeout_ms,
+        security=options.security,
     )
 
 

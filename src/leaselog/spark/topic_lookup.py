@@ -28,6 +28,7 @@ def reader_of(options: TopicReadOptions) -> RangeReader:
         partition_max_bytes=options.partition_max_bytes,
         request_timeout_ms=options.request_timeout_ms,
         api_timeout_ms=options.api_timeout_ms,
+        security=options.security,
     )
 
 

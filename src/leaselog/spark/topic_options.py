@@ -14,6 +14,7 @@ from typing import Any
 from leaselog.client import ConfigError
 from leaselog.client.cluster import DEFAULT_API_TIMEOUT_MS, REQUEST_TIMEOUT_MS
 from leaselog.client.producer_config import ProducerConfig
+from leaselog.client.security.config import GivenSecurity
 from leaselog.model import TopicPartition
 from leaselog.spark.given_options import MAX_TASKS, SPARKS_OWN, GivenOptions
 from leaselog.spark.topic_range import EARLIEST_EDGE, LATEST_EDGE, AtTime, Boundary, Edge, Offsets
@@ -58,7 +59,7 @@ _READING = (
     ),
     *("kafka.max.partition.fetch.bytes", "subscribe", "assign", "startingOffsets", "endingOffsets"),
     *("startingTimestamp", "endingTimestamp", "parallelism", "minPartitions", "maxRecordsPerPartition"),
-    *("includeHeaders", "failOnDataLoss", "kafka.isolation.level", "kafka.security.protocol"),
+    *("includeHeaders", "failOnDataLoss", "kafka.isolation.level"),
 )
 _REFUSED_IN_WRITING = {
     "includeheaders": "the column headers is written if it is there",
@@ -84,6 +85,7 @@ class TopicReadOptions:
     client_id: str = CLIENT_ID
     request_timeout_ms: int = REQUEST_TIMEOUT_MS
     api_timeout_ms: int = DEFAULT_API_TIMEOUT_MS
+    security: GivenSecurity = ()
     partition_max_bytes: int = PARTITION_MAX_BYTES
 
     @classmethod
@@ -91,7 +93,6 @@ class TopicReadOptions:
         """Raises ``ConfigError``, which names the option."""
         options = GivenOptions(given, FORMAT, _REFUSED_IN_READING)
         options.refuse_others(_READING)
-        options.plaintext()
         uncommitted = "every record is read, whether or not its transaction was committed"
         options.only("kafka.isolation.level", ("read_uncommitted",), uncommitted)
         return cls(
@@ -106,6 +107,7 @@ class TopicReadOptions:
             client_id=options.text("kafka.client.id") or CLIENT_ID,
             request_timeout_ms=options.whole("kafka.request.timeout.ms", REQUEST_TIMEOUT_MS),
             api_timeout_ms=options.whole("kafka.default.api.timeout.ms", DEFAULT_API_TIMEOUT_MS),
+            security=options.security(),
             partition_max_bytes=options.whole("kafka.max.partition.fetch.bytes", PARTITION_MAX_BYTES),
         )
 
@@ -116,7 +118,7 @@ class TopicWriteOptions:
     #: for every row; None: the rows have a column for it
     topic: str | None = None
     #: for the producer, by Kafka's names
-    client: tuple[tuple[str, str], ...] = ()
+    client: GivenSecurity = ()
 
     @classmethod
     def of(cls, given: Mapping[str, str]) -> TopicWriteOptions:

@@ -87,6 +87,7 @@ class _Sending:
             config.bootstrap_servers,
             client_id=config.client_id,
             request_timeout_ms=config.request_timeout_ms,
+            security=config.security,
         )
         self._producer = BatchProducer(self._cluster, config.settings, on_delivered=self._delivered)
         self._producer.start()

@@ -151,6 +151,7 @@ class AsyncConsumer(Generic[K, V]):
     def _new_cluster(self) -> Cluster:
         return Cluster(
             self.config.bootstrap_servers,
+            security=self.config.security,
             client_id=self.config.client_id,
             request_timeout_ms=self.config.request_timeout_ms,
             api_timeout_ms=self.config.default_api_timeout_ms,

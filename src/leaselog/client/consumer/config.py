@@ -10,12 +10,13 @@ from leaselog.client.errors import ConfigError
 from leaselog.client.fetcher import EARLIEST, LATEST, READ_COMMITTED, READ_UNCOMMITTED, FetchLimits
 from leaselog.client.group_consumer import GroupReading
 from leaselog.client.membership import GroupSettings
+from leaselog.client.security.config import SecurityConfig
 from leaselog.client.share.deserializers import Deserializer, as_bytes, deserializer_of
 
 __all__ = ["ConsumerConfig"]
 
 _USED = (
-    "bootstrap.servers", "group.id", "group.instance.id", "client.id", "security.protocol", "key.deserializer",
+    "bootstrap.servers", "group.id", "group.instance.id", "client.id", "key.deserializer",
     "value.deserializer", "auto.offset.reset", "enable.auto.commit", "auto.commit.interval.ms", "isolation.level",
     "session.timeout.ms", "heartbeat.interval.ms", "max.poll.interval.ms", "max.poll.records",
     "partition.assignment.strategy", "group.protocol", "fetch.max.wait.ms", "fetch.min.bytes", "fetch.max.bytes",
@@ -59,6 +60,7 @@ class ConsumerConfig:
     max_poll_records: int
     default_api_timeout_ms: int
     request_timeout_ms: int
+    security: SecurityConfig
     allow_auto_create_topics: bool
     check_crcs: bool
     key_deserializer: Deserializer[Any]
@@ -97,6 +99,7 @@ class ConsumerConfig:
             max_poll_records=number("max.poll.records", 500, 1),
             default_api_timeout_ms=number("default.api.timeout.ms", 60_000),
             request_timeout_ms=number("request.timeout.ms", 30_000),
+            security=SecurityConfig.of(values),
             allow_auto_create_topics=auto_create,
             check_crcs=truth("check.crcs", True),
             key_deserializer=deserializer_of(values.value("key.deserializer", as_bytes), "key.deserializer"),

@@ -45,6 +45,7 @@ class Carrier:
     def __init__(self, core: ShareCore, config: ShareConsumerConfig, notify: Callable[[], None]) -> None:
         self.cluster = Cluster(
             config.bootstrap_servers,
+            security=config.security,
             client_id=config.client_id,
             request_timeout_ms=config.request_timeout_ms,
             api_timeout_ms=config.default_api_timeout_ms,

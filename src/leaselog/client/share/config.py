@@ -10,6 +10,7 @@ from typing import Any
 
 from leaselog.client.config_values import LONG_MAX, ConfigValues, Given
 from leaselog.client.errors import ConfigError
+from leaselog.client.security.config import PLAINTEXT, SecurityConfig
 from leaselog.client.share.deserializers import Deserializer, as_bytes, deserializer_of
 
 __all__ = ["BATCH_OPTIMIZED", "RECORD_LIMIT", "ShareConsumerConfig"]
@@ -32,7 +33,7 @@ _NOT_FOR_SHARE_GROUPS = (
 )
 #: what has an effect; the last is our own, see the guide
 _USED = (
-    "bootstrap.servers", "group.id", "client.id", "client.rack", "security.protocol", "key.deserializer",
+    "bootstrap.servers", "group.id", "client.id", "client.rack", "key.deserializer",
     "value.deserializer", "share.acknowledgement.mode", "share.acquire.mode", "max.poll.records",
     "max.poll.interval.ms", "fetch.max.wait.ms", "fetch.min.bytes", "fetch.max.bytes", "default.api.timeout.ms",
     "request.timeout.ms", "retry.backoff.ms", "retry.backoff.max.ms", "metadata.max.age.ms",
@@ -80,6 +81,7 @@ class ShareConsumerConfig:
     value_deserializer: Deserializer[Any] = field(default=as_bytes)
     #: a poll with records that nobody acknowledged hands these out again, in place of refusing (KIP-932's first text)
     presents_again: bool = False
+    security: SecurityConfig = PLAINTEXT
 
     @classmethod
     def of(cls, *given: Given, **more: object) -> ShareConsumerConfig:
@@ -116,5 +118,6 @@ class ShareConsumerConfig:
             value_deserializer=deserializer_of(
                 values.value("value.deserializer", as_bytes), "value.deserializer"
             ),
+            security=SecurityConfig.of(values),
             presents_again=values.choice("share.unacknowledged.records", _UNACKNOWLEDGED, "refuse"),
         )

@@ -17,6 +17,7 @@ from leaselog.client.config_values import ConfigValues, Given
 from leaselog.client.errors import ConfigError, IllegalState
 from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.outgoing import checked_topic
+from leaselog.client.security.names import SECURITY_CONFIGS
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.calling import HandlerThreads
 from leaselog.client.share.metrics import MetricName
@@ -257,10 +258,15 @@ class Worker:
     def _producer(self, consumer: AsyncShareConsumer[Any, Any]) -> AsyncProducer[bytes, bytes]:
         """Raises ``ConfigError`` for one that would not wait for the broker."""
         config = consumer.config
-        ours = {"bootstrap.servers": config.bootstrap_servers, "client.id": config.client_id}
-        made: AsyncProducer[bytes, bytes] = AsyncProducer(
-            {**ours, **ConfigValues(self._producer_config).as_dict()}
-        )
+        theirs = ConfigValues(self._producer_config).as_dict()
+        ours: dict[str, object] = {
+            "bootstrap.servers": config.bootstrap_servers,
+            "client.id": config.client_id,
+        }
+        # Whoever says how to come in elsewhere has said all of it: a password goes to the cluster it was given for.
+        if not theirs.keys() & {*SECURITY_CONFIGS, "bootstrap.servers"}:
+            ours |= dict(config.security.given)
+        made: AsyncProducer[bytes, bytes] = AsyncProducer({**ours, **theirs})
         if made.config.settings.acks == 0:
             raise ConfigError("acks=0: a result has to be acknowledged before its record is accepted")
         return made
