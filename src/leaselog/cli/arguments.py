@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,6 +13,7 @@ __all__ = [
     "UsageError",
     "add_connection",
     "add_spark_arguments",
+    "given_properties",
     "key_values",
     "positive",
 ]
@@ -34,7 +35,11 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_connection(
-    parser: argparse.ArgumentParser, *, short_file: str | None = None, is_needed: bool = True
+    parser: argparse.ArgumentParser,
+    *,
+    old_file: str | None = None,
+    old_property: str | None = None,
+    is_needed: bool = True,
 ) -> None:
     """``--bootstrap-server`` and the ways to give client properties, under Apache's old and new names."""
     parser.add_argument(
@@ -43,13 +48,11 @@ def add_connection(
         required=is_needed,
         help="the broker, or several with commas",
     )
-    files = ["--command-config", *([short_file] if short_file else [])]
+    files = ["--command-config", *([old_file] if old_file else [])]
     parser.add_argument(*files, dest="command_config", metavar="FILE", help="client properties from a file")
-
-
-def add_properties(parser: argparse.ArgumentParser, *old_names: str) -> None:
+    properties = ["--command-property", *([old_property] if old_property else [])]
     parser.add_argument(
-        "--command-property", *old_names, dest="command_property", action="append", default=[],
+        *properties, dest="command_property", action="append", default=[],
         metavar="KEY=VALUE", help="one client property, over the file's",
     )  # fmt: skip
 
@@ -75,6 +78,12 @@ def properties_file(path: str) -> dict[str, str]:
         raise UsageError(f"{path}: {unreadable.strerror}") from None
     except (ConfigError, UnicodeDecodeError) as bad:
         raise UsageError(f"{path}: {bad}") from None
+
+
+def given_properties(args: argparse.Namespace, options: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Client properties of a command: those of its file, over them what its options say, over all single ones."""
+    values = properties_file(args.command_config) if args.command_config else {}
+    return {**values, **(options or {}), **key_values("--command-property", args.command_property)}
 
 
 def positive(text: str) -> int:

@@ -7,7 +7,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 
-from leaselog.cli.arguments import CommandFailed, UsageError, key_values, properties_file
+from leaselog.cli.arguments import CommandFailed, UsageError, given_properties
 from leaselog.client import EARLIEST, LATEST, ClientError
 from leaselog.client.accumulator import BatchLimits
 from leaselog.client.cluster import Cluster
@@ -47,9 +47,7 @@ class ClientProperties:
 
     @classmethod
     def from_arguments(cls, args: argparse.Namespace) -> ClientProperties:
-        values = properties_file(args.command_config) if args.command_config else {}
-        given = getattr(args, "command_property", [])
-        return cls({**values, **key_values("--command-property", given)})
+        return cls(given_properties(args))
 
     def text(self, key: str, default: str) -> str:
         self._used.add(key)

@@ -18,7 +18,7 @@ from leaselog.cli.arguments import (
     CommandFailed,
     UsageError,
     add_connection,
-    add_properties,
+    given_properties,
     key_values,
     positive,
     properties_file,
@@ -44,8 +44,7 @@ _TERMINATED = 143
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_connection(parser, short_file="--consumer.config")
-    add_properties(parser, "--consumer-property")
+    add_connection(parser, old_file="--consumer.config", old_property="--consumer-property")
     topics = parser.add_mutually_exclusive_group(required=True)
     topics.add_argument("--topic", help="the topic to read")
     topics.add_argument("--include", metavar="REGEX", help="the topics to read")
@@ -79,10 +78,8 @@ class Source(Protocol):
 
 def run(args: argparse.Namespace) -> int:
     _check(args)
-    values = properties_file(args.command_config) if args.command_config else {}
-    if args.isolation_level:
-        values["isolation.level"] = args.isolation_level
-    properties = ClientProperties({**values, **key_values("--command-property", args.command_property)})
+    options = {"isolation.level": args.isolation_level} if args.isolation_level else {}
+    properties = ClientProperties(given_properties(args, options))
     open_source = _source(args, properties)
     printer = _printer(args)
 

@@ -14,7 +14,7 @@ from leaselog.cli.arguments import (
     CommandFailed,
     UsageError,
     add_connection,
-    add_properties,
+    given_properties,
     key_values,
     positive,
     properties_file,
@@ -33,8 +33,7 @@ _CHUNKS_AHEAD = 16
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_connection(parser, short_file="--producer.config")
-    add_properties(parser, "--producer-property")
+    add_connection(parser, old_file="--producer.config", old_property="--producer-property")
     parser.add_argument("--topic", required=True, help="where to send")
     parser.add_argument(
         "--reader-property", "--property", dest="reader_property", action="append", default=[],
@@ -74,10 +73,8 @@ _OPTIONS = {
 def run(args: argparse.Namespace) -> int:
     reader = properties_file(args.reader_config) if args.reader_config else {}
     form = LineFormat.from_properties({**reader, **key_values("--reader-property", args.reader_property)})
-    values = properties_file(args.command_config) if args.command_config else {}
     options = {key: getattr(args, name) for name, key in _OPTIONS.items() if getattr(args, name) is not None}
-    values.update({key: str(value) for key, value in options.items()})
-    properties = ClientProperties({**values, **key_values("--command-property", args.command_property)})
+    properties = ClientProperties(given_properties(args, {k: str(v) for k, v in options.items()}))
     settings = properties.producer()
     if settings.limits.linger_ms < 0:
         raise UsageError(f"--timeout {settings.limits.linger_ms}: expected 0 or more")

@@ -19,7 +19,7 @@ from leaselog.cli.arguments import (
     CommandFailed,
     UsageError,
     add_connection,
-    add_properties,
+    given_properties,
     key_values,
     positive,
     properties_file,
@@ -53,8 +53,7 @@ class ShareReading(Protocol):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_connection(parser, short_file="--consumer-config")
-    add_properties(parser, "--consumer-property")
+    add_connection(parser, old_file="--consumer-config", old_property="--consumer-property")
     parser.add_argument("--topic", required=True, help="the topic to read")
     parser.add_argument("--group", metavar="ID", help=f"the share group ({DEFAULT_GROUP})")
     parser.add_argument("--max-messages", type=positive, metavar="N", help="stop after so many")
@@ -89,8 +88,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     show = printer(args)
-    values = properties_file(args.command_config) if args.command_config else {}
-    values |= key_values("--command-property", args.command_property)
+    values = given_properties(args)
     consumer = share_consumer(args.bootstrap_server, _group_id(args.group, values), values)
     try:
         return asyncio.run(_main(consumer, args, show))

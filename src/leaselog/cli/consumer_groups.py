@@ -24,7 +24,13 @@ from leaselog.admin import (
     settle,
 )
 from leaselog.cli import consumer_group_tables as tables
-from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, positive, properties_file
+from leaselog.cli.arguments import (
+    CommandFailed,
+    UsageError,
+    add_connection,
+    given_properties,
+    positive,
+)
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.consumer_group_resets import WAYS, Reset, add_reset_arguments, planned_offsets, reset_of
 from leaselog.cli.output import print_json
@@ -116,8 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     work = _checked(args)
-    values = properties_file(args.command_config) if args.command_config else {}
-    values["default.api.timeout.ms"] = str(args.timeout)
+    values = given_properties(args, {"default.api.timeout.ms": str(args.timeout)})
     values.setdefault("request.timeout.ms", str(min(args.timeout, _TIMEOUT_MS)))
     return run_with_cluster(args, ClientProperties(values), work)
 

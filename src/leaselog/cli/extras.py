@@ -14,6 +14,7 @@ __all__ = ["can_draw", "need", "need_posix", "need_server"]
 
 #: what is imported, by how it is installed
 _PACKAGES = {
+    "cryptography": "cryptography",
     "prometheus_client": "prometheus-client",
     "rich": "rich",
     "uvloop": "uvloop",

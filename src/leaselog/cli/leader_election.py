@@ -21,7 +21,7 @@ _TYPES = {kind.name.lower(): kind for kind in ElectionType}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_connection(parser, short_file="--admin.config")
+    add_connection(parser, old_file="--admin.config")
     parser.add_argument(
         "--election-type", required=True, type=str.lower, choices=_TYPES,
         help="preferred: the first replica shall lead; unclean: somebody shall, even if records are lost",

@@ -17,6 +17,10 @@ __all__ = ["COMMANDS", "command_parser", "main"]
 #: each command's module, with ``add_arguments(parser)`` and ``run(args) -> exit code``, and what it is for
 COMMANDS = {
     "serve": ("serve", "run a broker"),
+    "secure": (
+        "secure",
+        "make keys, certificates, passwords and properties of a secured broker and its clients",
+    ),
     "worker": ("worker", "call a function for each record of a queue, with retries and dead letters"),
     "pipeline": ("pipeline", "orders through a share group and Spark into Parquet, each exactly once"),
     "audit": ("audit", "prove what became of every record of a topic, on Spark"),

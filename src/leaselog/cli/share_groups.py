@@ -27,7 +27,13 @@ from leaselog.admin import (
     settle,
 )
 from leaselog.cli import share_group_tables as tables
-from leaselog.cli.arguments import CommandFailed, UsageError, add_connection, positive, properties_file
+from leaselog.cli.arguments import (
+    CommandFailed,
+    UsageError,
+    add_connection,
+    given_properties,
+    positive,
+)
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.dead_letter_topics import dead_letter_topics
 from leaselog.cli.output import print_json
@@ -137,8 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     action = next(name for name in _ACTIONS if getattr(args, name))
     work = _checked(action, args)
-    values = properties_file(args.command_config) if args.command_config else {}
-    values["default.api.timeout.ms"] = str(args.timeout)
+    values = given_properties(args, {"default.api.timeout.ms": str(args.timeout)})
     values.setdefault("request.timeout.ms", str(min(args.timeout, DEFAULT_TIMEOUT_MS)))
     return run_with_cluster(args, ClientProperties(values), work)
 

@@ -20,7 +20,7 @@ from leaselog.admin import (
     list_groups,
     list_share_group_offsets,
 )
-from leaselog.cli.arguments import UsageError, add_connection, positive, properties_file
+from leaselog.cli.arguments import UsageError, add_connection, given_properties, positive
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.extras import can_draw
 from leaselog.cli.group_rates import (
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    values = properties_file(args.command_config) if args.command_config else {}
+    values = given_properties(args)
     values.setdefault("default.api.timeout.ms", str(_API_TIMEOUT_MS))
     values.setdefault("request.timeout.ms", str(_API_TIMEOUT_MS))
     if args.json and args.iterations is None and is_terminal():

@@ -24,7 +24,6 @@ from leaselog.cli.arguments import (
     CommandFailed,
     UsageError,
     add_connection,
-    add_properties,
     positive,
 )
 from leaselog.cli.extras import need, need_posix
@@ -76,8 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MODULE:HANDLER",
         help="the function to call with each record, as tasks:pack, plain or async; or a Worker with its handlers",
     )
-    add_connection(parser, is_needed=False)
-    add_properties(parser, "--consumer-property")
+    add_connection(parser, is_needed=False, old_property="--consumer-property")
     parser.add_argument("--group", metavar="ID", help="the share group")
     parser.add_argument(
         "--topic",
