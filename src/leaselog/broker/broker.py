@@ -47,7 +47,7 @@ from leaselog.broker.share_state.colocated_persister import ColocatedPersister
 from leaselog.broker.share_state.coordinator import ShareCoordinator
 from leaselog.broker.share_state.persister import Persister
 from leaselog.broker.share_state.persister_choice import choose_persister
-from leaselog.coordination.cluster_records import QuotaEntity
+from leaselog.coordination.cluster_records import QuotaEntity, ScramCredentialSet
 from leaselog.log import Durability
 from leaselog.model import AclBinding, GroupId
 
@@ -63,8 +63,18 @@ log = StructuredLog("broker")
 class Broker:
     """Everything that runs in one process on one data directory (or, ephemeral, on none)."""
 
-    def __init__(self, config: BrokerConfig, *, data_dir: str | None, machine: Machine | None = None) -> None:
-        """On this computer's ``data_dir`` (None: in memory), or on another ``machine`` that has one of its own."""
+    def __init__(
+        self,
+        config: BrokerConfig,
+        *,
+        data_dir: str | None,
+        machine: Machine | None = None,
+        first_users: Sequence[ScramCredentialSet] = (),
+    ) -> None:
+        """On this computer's ``data_dir`` (None: in memory), or on another ``machine`` that has one of its own.
+
+        ``first_users`` are there once the broker has started, unless they have such credentials already.
+        """
         load_handlers()
         self.machine: Machine = RealMachine(data_dir) if machine is None else machine
         runtime = self.runtime = Runtime(config, self.machine)
@@ -135,6 +145,7 @@ class Broker:
             self.logs, backoff_ms=lambda: self.config.log_cleaner_backoff_ms, now_ms=self.now_ms
         )
         self._server = Server(self)
+        self._first_users = first_users
         self._tasks: list[asyncio.Task[None]] = []
         self._metrics_server: asyncio.Server | None = None
 
@@ -184,6 +195,7 @@ class Broker:
         self._run(self.flusher.run())
         self.logs.begin()
         await self.cluster.start()
+        await self.cluster.add_users(self._first_users)
         await self.share_coordinator.start()
         await self.groups.start()
         if not self.logs.is_clean and self.config.durability != Durability.FSYNC.value:

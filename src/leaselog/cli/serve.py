@@ -6,9 +6,10 @@ import argparse
 import asyncio
 import gc
 import os
+import secrets
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,16 +18,22 @@ from leaselog.broker.config import BrokerConfig, ConfigError
 from leaselog.broker.config.listeners import EVERY_ADDRESS, Address, Listener, advertised_addresses
 from leaselog.broker.net.serving import Serving, plan_serving
 from leaselog.broker.runtime.structured_log import StructuredLog, configure_logging
+from leaselog.broker.security.exchanges import SALT_LENGTH, SALT_LETTERS
+from leaselog.broker.security.first_users import read_first_users
 from leaselog.cli.arguments import UsageError
 from leaselog.cli.extras import need_server
 
 if TYPE_CHECKING:
     from leaselog.broker.broker import Broker
+    from leaselog.coordination.cluster_records import ScramCredentialSet
 
 __all__ = ["add_arguments", "run"]
 
 #: macOS says that there is no limit, and refuses more than this, which is its OPEN_MAX
 MACOS_OPEN_MAX = 10_240
+
+#: users to be made, one a line: arguments are seen by everybody on the machine
+FIRST_USERS = "LEASELOG_ADD_SCRAM"
 
 log = StructuredLog("serve")
 
@@ -45,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ephemeral", action="store_true", help="keep everything in memory, forget it at the end"
     )
     parser.add_argument("--config", metavar="FILE", help="a Kafka server.properties")
+    parser.add_argument(
+        "--add-scram",
+        metavar="MECHANISM=[name=NAME,password=PASSWORD]",
+        action="append",
+        default=[],
+        help="a user that is made if it is not there, as kafka-storage format takes it; @FILE has one a line, "
+        f"and so has the environment's {FIRST_USERS}; more than once for several",
+    )
     parser.add_argument(
         "--set", metavar="KEY=VALUE", action="append", default=[], help="one config, over the file's"
     )
@@ -67,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         serving = plan_serving(
             _config(args), listen=args.listen, data_dir=args.data_dir, ephemeral=args.ephemeral
         )
+        first_users = read_first_users(_first_users(args.add_scram), _new_salt)
     except (ConfigError, OSError, ValueError) as wrong:
         print(f"leaselog: {wrong}", file=sys.stderr)
         return 1
@@ -74,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         log.warning(warning)
     raise_file_limit()
     quiet_collector()
-    return _serve(serving, args)
+    return _serve(serving, first_users, args)
 
 
 def quiet_collector() -> None:
@@ -100,7 +116,21 @@ def _config(args: argparse.Namespace) -> BrokerConfig:
     return BrokerConfig.from_properties(text, overrides)
 
 
-def _serve(serving: Serving, args: argparse.Namespace) -> int:
+def _first_users(arguments: Sequence[str]) -> Iterator[str]:
+    for argument in arguments:
+        if argument.startswith("@"):
+            yield from Path(argument[1:]).read_text(encoding="utf-8").splitlines()
+        else:
+            yield argument
+    yield from os.environ.get(FIRST_USERS, "").splitlines()
+
+
+def _new_salt() -> bytes:
+    """As long, and of the same letters, as one of Apache Kafka's."""
+    return "".join(secrets.choice(SALT_LETTERS) for _ in range(SALT_LENGTH)).encode()
+
+
+def _serve(serving: Serving, first_users: Sequence[ScramCredentialSet], args: argparse.Namespace) -> int:
     import uvloop
 
     from leaselog.broker.broker import Broker
@@ -117,7 +147,7 @@ def _serve(serving: Serving, args: argparse.Namespace) -> int:
             signal.SIGHUP, lambda: log.info("a hang-up signal is ignored", signal="SIGHUP")
         )
         started_s = loop.time()
-        broker = Broker(serving.config, data_dir=serving.data_dir)
+        broker = Broker(serving.config, data_dir=serving.data_dir, first_users=first_users)
         places = await broker.start(serving.listeners)
         log.info("started", **_facts(serving, broker, args), seconds=round(loop.time() - started_s, 3))
         if args.ready_file:

@@ -46,6 +46,7 @@ from leaselog.coordination.cluster_records import (
     FeatureLevelSet,
     QuotaEntity,
     ResourceType,
+    ScramCredentialSet,
 )
 from leaselog.coordination.cluster_scram import ScramAlterations, ScramUsers
 from leaselog.coordination.cluster_shard import (
@@ -235,6 +236,16 @@ class Cluster:
         for topic in self.topics():
             await self._open(topic)
         self._logs.adopt()
+
+    async def add_users(self, users: Sequence[ScramCredentialSet]) -> None:
+        """Writes down those credentials that their users do not have, whatever they have instead. Raises ``OSError``.
+
+        A password that was changed since is not changed back by a start; a user who was removed is made again.
+        """
+        missing = [user for user in users if user.mechanism not in self._shard.scram_users.get(user.user, {})]
+        await self._commit(missing)
+        for user in missing:
+            log.info("SCRAM user added", user=user.user, mechanism=user.mechanism)
 
     def close(self) -> None:
         # A change whose client has gone may be under way still. Every commit is safe on its own and the log is
