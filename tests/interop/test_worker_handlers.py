@@ -38,6 +38,7 @@ def take(broker: BrokerProcess, group: str, topic: str, count: int) -> list[Shar
     return found
 
 
+@pytest.mark.on_kafka
 def test_each_topic_has_its_handler_and_a_result_carries_key_correlation_and_trace(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
@@ -91,6 +92,7 @@ def test_each_topic_has_its_handler_and_a_result_carries_key_correlation_and_tra
     assert headers["tracestate"] == b"shop=1"
 
 
+@pytest.mark.on_kafka
 def test_a_record_whose_result_was_not_taken_is_not_accepted(
     broker: BrokerProcess, fresh: Callable[[str], str]
 ) -> None:
