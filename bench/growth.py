@@ -115,8 +115,8 @@ def _park(member: Any) -> Any:
 async def _accept(member: Any, answer: Any) -> None:
     for topic in answer.responses:
         for place in topic.partitions:
-            for lent in place.acquired_records:
-                acks = {place.partition_index: [(lent.first_offset, lent.last_offset, [ACCEPT])]}
+            for leased in place.acquired_records:
+                acks = {place.partition_index: [(leased.first_offset, leased.last_offset, [ACCEPT])]}
                 await member.acknowledge(acks)
 
 

@@ -45,7 +45,7 @@ async def starts(is_quick: bool) -> None:
         print(
             f"| start after SIGKILL: {batches:,} batches of a record, {partitions:,} partitions with records,"
             f" {groups * partitions:,} idle share partitions | {started_s:.2f} s"
-            f" | first record lent after {started_s + lent_s:.2f} s |",
+            f" | first record leased after {started_s + lent_s:.2f} s |",
             flush=True,
         )
 

@@ -68,10 +68,10 @@ def drain(address: str, group: str, *, ranges_only: bool, records: int) -> dict[
                 assert time.monotonic() < deadline, f"{done} of {records} records"
                 got = member.acquire(0.5, 100_000, 50 << 20)
                 settlements = [
-                    Settlement(lent.lease, lent.ranges, AcknowledgeType.ACCEPT) for lent in got.lent
+                    Settlement(leased.lease, leased.ranges, AcknowledgeType.ACCEPT) for leased in got.leased
                 ]
                 assert all(told.error is None for told in member.settle(settlements))
-                done += sum(run.end - run.start for lent in got.lent for run in lent.ranges)
+                done += sum(run.end - run.start for leased in got.leased for run in leased.ranges)
                 if not before:  # joining is no part of it
                     before = done
                     counted.received, began = 0, (time.perf_counter(), time.process_time())

@@ -146,7 +146,7 @@ def talks() -> Iterator[bytes]:
         acks=-1, timeout_ms=1000, topic_data=[TopicProduceData(name="t", partition_data=[part])]
     )
     yield _frame(1, joins) + _frame(2, fetches) + _frame(2, accepts)
-    begun = _frame(1, joins) + _frame(2, fetches)  # at the end of the log, and what comes then is lent
+    begun = _frame(1, joins) + _frame(2, fetches)  # at the end of the log, and what comes then is leased
     fetches.share_session_epoch, accepts.share_session_epoch = 1, 2
     batch.first_offset, batch.last_offset = 1, 3
     yield begun + _frame(12, produces) + _frame(2, fetches) + _frame(2, accepts)

@@ -40,14 +40,14 @@ def test_ranges_are_acquired_and_settled_and_leaselog_leaves_the_records_out(
         try:
             async with asyncio.timeout(WAIT_S):
                 while count < RECORDS:
-                    for lent in await consumer.acquire(0.5, 1_000, 50_000_000):
-                        found += lent.ranges
-                        told_bytes += lent.size_bytes
-                        count += lent.count
+                    for leased in await consumer.acquire(0.5, 1_000, 50_000_000):
+                        found += leased.ranges
+                        told_bytes += leased.size_bytes
+                        count += leased.count
                         types = dict.fromkeys(
-                            range(lent.ranges[0][0], lent.ranges[-1][1]), AcknowledgeType.ACCEPT
+                            range(leased.ranges[0][0], leased.ranges[-1][1]), AcknowledgeType.ACCEPT
                         )
-                        ((_, error),) = await consumer.settle([(lent.lease, types)], WAIT_S)
+                        ((_, error),) = await consumer.settle([(leased.lease, types)], WAIT_S)
                         assert error is None
             return found, told_bytes, consumer.core.metrics.bytes.total
         finally:

@@ -1,6 +1,6 @@
 """A cluster with share groups as a client sees it, small enough to be obviously right. No sockets, no loop.
 
-One group, one topic. Each partition has a leader, which lends its records to sessions; a session that ends gives
+One group, one topic. Each partition has a leader, which leases its records to sessions; a session that ends gives
 back. What a record went through is kept, so that a test can ask who finished it.
 """
 
@@ -48,7 +48,7 @@ class ModelRecord:
     delivery_count: int = 0
     #: the type that ended it
     ended: int | None = None
-    #: lent to nobody before
+    #: leased to nobody before
     due_ms: int = 0
     #: every acknowledgement but renewals that took effect, as it arrived
     acknowledged: list[Arrived] = field(default_factory=list)
@@ -104,7 +104,7 @@ class ModelCluster:
             self._end(key)
 
     def move(self, partition: int, node_id: int) -> None:
-        """What was lent stays lent to nobody in particular: the new leader knows of no loans."""
+        """What was leased stays leased to nobody in particular: the new leader knows of no leases."""
         self.leaders[partition] = node_id
         for record in self.logs[partition]:
             record.holder = None
@@ -213,7 +213,7 @@ class ModelCluster:
             if isinstance(request, sa.ShareAcknowledgeRequest):
                 return ErrorCode.INVALID_SHARE_SESSION_EPOCH
             assert not any(p.acknowledgement_batches for t in request.topics for p in t.partitions)
-            self.sessions[key] = ModelSession(1)  # a session that begins anew keeps what was lent
+            self.sessions[key] = ModelSession(1)  # a session that begins anew keeps what was leased
             return 0
         if session is None:
             return ErrorCode.SHARE_SESSION_NOT_FOUND
@@ -264,16 +264,16 @@ class ModelCluster:
                 data.current_leader = sf.LeaderIdAndEpoch(leader_id=self.leaders.get(partition, -1))
                 answers[partition] = data
                 continue
-            lent = self._lend(node_id, request, partition, room, now_ms) if room > 0 else []
-            if lent:
-                room -= len(lent)
+            leased = self._lease(node_id, request, partition, room, now_ms) if room > 0 else []
+            if leased:
+                room -= len(leased)
                 data = data or sf.PartitionData(partition_index=partition)
-                data.records = self._bytes(partition, lent)
+                data.records = self._bytes(partition, leased)
                 data.acquired_records = [
                     sf.AcquiredRecords(
                         first_offset=r.offset, last_offset=r.offset, delivery_count=r.delivery_count
                     )
-                    for r in lent
+                    for r in leased
                 ]
                 answers[partition] = data
         return sf.ShareFetchResponse(
@@ -303,7 +303,7 @@ class ModelCluster:
 
     # the share machine in a few lines
 
-    def _lend(
+    def _lease(
         self, node_id: int, request: sf.ShareFetchRequest, partition: int, room: int, now_ms: int
     ) -> list[ModelRecord]:
         free = [
@@ -365,7 +365,7 @@ class ModelCluster:
         return 0
 
     def _end(self, key: tuple[int, str]) -> None:
-        """What was lent goes back; a broker knows a holder by its member id alone."""
+        """What was leased goes back; a broker knows a holder by its member id alone."""
         del self.sessions[key]
         for partition, log in self.logs.items():
             for record in log:
@@ -373,9 +373,9 @@ class ModelCluster:
                     record.holder = None
                     record.lost_deliveries.add(record.delivery_count)
 
-    def _bytes(self, partition: int, lent: list[ModelRecord]) -> bytes:
+    def _bytes(self, partition: int, leased: list[ModelRecord]) -> bytes:
         """Whole batches, as a broker sends them; gaps are not in there."""
-        first, last = lent[0].offset, lent[-1].offset
+        first, last = leased[0].offset, leased[-1].offset
         size = self.records_a_batch
         data = bytearray()
         for base in range(first - first % size, last + 1, size):

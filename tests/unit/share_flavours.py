@@ -120,7 +120,7 @@ class ModelConnection:
         return await sent
 
     async def _park(self, message: ShareFetchRequest, answer: ShareFetchResponse) -> Message:
-        """A broker with nothing to lend waits; what comes meanwhile is lent in the same answer."""
+        """A broker with nothing to lease waits; what comes meanwhile is leased in the same answer."""
         deadline = time.monotonic() + message.max_wait_ms / 1000
         model = self._door.model
         while not any(p.acquired_records or p.error_code for t in answer.responses for p in t.partitions):

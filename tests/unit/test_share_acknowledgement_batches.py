@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaselog.client.share.acknowledgements import wire_batches
-from leaselog.client.share.acquired import lent_ranges
+from leaselog.client.share.acquired import leased_ranges
 from leaselog.client.share.extras import Extra
 from leaselog.wire.errors import DecodeError
 
@@ -74,7 +74,7 @@ def test_what_is_written_is_what_was_said(said: dict[int, tuple[int, Extra | Non
 
 
 def test_neighbouring_ranges_of_one_delivery_count_become_one() -> None:
-    assert list(lent_ranges([(0, 0, 1), (1, 1, 1), (2, 3, 2), (5, 5, 2)])) == [
+    assert list(leased_ranges([(0, 0, 1), (1, 1, 1), (2, 3, 2), (5, 5, 2)])) == [
         (0, 2, 1),
         (2, 4, 2),
         (5, 6, 2),
@@ -96,8 +96,8 @@ def test_ranges_that_nobody_lends_are_refused_before_anything_is_kept_of_them(
     told: list[tuple[int, int, int]],
 ) -> None:
     with pytest.raises(DecodeError):
-        list(lent_ranges(told))
+        list(leased_ranges(told))
 
 
 def test_no_ranges_stay_none() -> None:
-    assert list(lent_ranges([])) == []
+    assert list(leased_ranges([])) == []

@@ -444,7 +444,7 @@ def test_an_acknowledgement_of_a_lost_lease_is_not_sent_under_the_next_session()
     player.pass_ms(1_000)
     player.core.want_records(0, 10)
     player.play()
-    assert player.cluster.held() == [0]  # lent once more, to the same member
+    assert player.cluster.held() == [0]  # leased once more, to the same member
     player.core.acknowledge(record, ACCEPT)
     commit = player.core.commit(player.now_ms, 1_000)
     player.play()
@@ -469,7 +469,7 @@ def test_an_acknowledgement_that_waited_behind_a_lost_request_is_not_sent_under_
     assert error.code is ErrorCode.SHARE_SESSION_NOT_FOUND
     player.core.want_records(0, 10)
     player.pass_ms(1_000)
-    assert player.cluster.held() == [0]  # lent once more, to the same member, and nothing said of it
+    assert player.cluster.held() == [0]  # leased once more, to the same member, and nothing said of it
     assert player.cluster.ended() == {}
 
 
@@ -627,8 +627,8 @@ def test_an_answer_that_lends_more_than_there_can_be_is_told_and_nothing_is_kept
         def _share_fetch(self, *asked: Any) -> Any:
             answer = super()._share_fetch(*asked)
             for topic in answer.responses:
-                for lent in (lent for part in topic.partitions for lent in part.acquired_records[-1:]):
-                    lent.last_offset = 2**62
+                for leased in (leased for part in topic.partitions for leased in part.acquired_records[-1:]):
+                    leased.last_offset = 2**62
             return answer
 
     player = subscribed(produced=3, cluster=Boastful())
@@ -641,8 +641,8 @@ def test_corrupt_bytes_are_told_and_rejected() -> None:
     player.cluster.produce([b"good"] * 5 + [b"bad"] * 5)
     whole = player.cluster._bytes
 
-    def damaged(partition: int, lent: Any) -> bytes:
-        data = bytearray(whole(partition, lent))
+    def damaged(partition: int, leased: Any) -> bytes:
+        data = bytearray(whole(partition, leased))
         data[-2] ^= 0xFF
         return bytes(data)
 

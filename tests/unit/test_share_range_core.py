@@ -1,4 +1,4 @@
-"""The core that lends ranges: it holds and renews any number of them, and settles them in any order."""
+"""The core that leases ranges: it holds and renews any number of them, and settles them in any order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from leaselog.client.share.acknowledgements import Commit
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.extras import Extra
 from leaselog.client.share.node_session import NodeAsk
-from leaselog.client.share.range_core import LentRanges, RangeCore
+from leaselog.client.share.range_core import LeasedRanges, RangeCore
 from leaselog.wire.messages.share_acknowledge import ShareAcknowledgeRequest
 
 ACCEPT, RELEASE, REJECT, RENEW = AcknowledgeType
@@ -52,7 +52,7 @@ class Player:
             self.now_ms = min(end_ms, max(self.now_ms + 1, due_ms or end_ms))
             self.play()
 
-    def acquire(self, limit: int = 100) -> list[LentRanges]:
+    def acquire(self, limit: int = 100) -> list[LeasedRanges]:
         """As a consumer does it: ask until there is something, or nothing came."""
         self.core.begin_work(self.now_ms)
         for _ in range(10):
@@ -63,23 +63,23 @@ class Player:
             self.now_ms += 100
         return []
 
-    def settle(self, lent: LentRanges, kind: AcknowledgeType, *offsets: int) -> Commit:
-        commit = self.core.settle(lent.lease, dict.fromkeys(offsets, int(kind)), self.now_ms, 10_000)
+    def settle(self, leased: LeasedRanges, kind: AcknowledgeType, *offsets: int) -> Commit:
+        commit = self.core.settle(leased.lease, dict.fromkeys(offsets, int(kind)), self.now_ms, 10_000)
         self.play()
         return commit
 
 
-def offsets_of(lent: LentRanges) -> list[int]:
-    return [offset for start, end, _ in lent.ranges for offset in range(start, end)]
+def offsets_of(leased: LeasedRanges) -> list[int]:
+    return [offset for start, end, _ in leased.ranges for offset in range(start, end)]
 
 
 def test_ranges_are_lent_without_a_look_at_the_records() -> None:
     player = Player(records_a_batch=5)
     player.cluster.produce([b"v"] * 5)
-    (lent,) = player.acquire()
-    assert lent.ranges == ((0, 5, 1),)
-    assert lent.count == 5
-    assert lent.size_bytes > 0
+    (leased,) = player.acquire()
+    assert leased.ranges == ((0, 5, 1),)
+    assert leased.count == 5
+    assert leased.size_bytes > 0
 
 
 @pytest.mark.parametrize("leaves_records_out", [True, False])
@@ -89,11 +89,11 @@ def test_brokers_that_know_how_leave_the_records_out_and_say_how_large_they_are(
     player = Player(records_a_batch=5)
     player.cluster.leaves_records_out = leaves_records_out
     player.cluster.produce([b"v" * 1_000] * 10)
-    lent = player.acquire()
-    assert [offset for one in lent for offset in offsets_of(one)] == list(range(10))
-    assert sum(one.size_bytes for one in lent) > 10_000
+    leased = player.acquire()
+    assert [offset for one in leased for offset in offsets_of(one)] == list(range(10))
+    assert sum(one.size_bytes for one in leased) > 10_000
     assert player.core.metrics.bytes.total == (
-        0 if leaves_records_out else sum(one.size_bytes for one in lent)
+        0 if leaves_records_out else sum(one.size_bytes for one in leased)
     )
 
 
@@ -119,12 +119,12 @@ def test_more_is_acquired_while_some_is_held_and_each_is_settled_by_itself() -> 
 def test_what_is_held_is_renewed_for_as_long_as_it_takes_and_no_longer() -> None:
     player = Player(records_a_batch=5)
     player.cluster.produce([b"v"] * 5)
-    (lent,) = player.acquire()
+    (leased,) = player.acquire()
     for _ in range(20):
         player.pass_ms(LOCK_MS // 2)
         player.cluster.expire(player.now_ms)
         assert player.cluster.held() == [0, 1, 2, 3, 4]
-    assert player.settle(lent, ACCEPT, *range(5)).results[lent.lease.where] is None
+    assert player.settle(leased, ACCEPT, *range(5)).results[leased.lease.where] is None
     player.cluster.requests.clear()
     player.pass_ms(LOCK_MS * 2)
     assert not [r for r in player.cluster.requests if isinstance(r, ShareAcknowledgeRequest)]
@@ -133,13 +133,13 @@ def test_what_is_held_is_renewed_for_as_long_as_it_takes_and_no_longer() -> None
 def test_a_session_that_ended_is_told_when_its_records_are_settled() -> None:
     player = Player(records_a_batch=5)
     player.cluster.produce([b"v"] * 5)
-    (lent,) = player.acquire()
+    (leased,) = player.acquire()
     player.cluster.disconnect(1)
     (again,) = player.acquire()
-    assert again.lease is not lent.lease
-    assert offsets_of(again) == offsets_of(lent)
-    failed = player.settle(lent, ACCEPT, *range(5))
-    assert isinstance(failed.results[lent.lease.where], BrokerError)
+    assert again.lease is not leased.lease
+    assert offsets_of(again) == offsets_of(leased)
+    failed = player.settle(leased, ACCEPT, *range(5))
+    assert isinstance(failed.results[leased.lease.where], BrokerError)
     assert player.cluster.ended() == {}
     assert player.settle(again, ACCEPT, *range(5)).results[again.lease.where] is None
 
@@ -147,22 +147,22 @@ def test_a_session_that_ended_is_told_when_its_records_are_settled() -> None:
 def test_a_lease_that_may_not_be_renewed_and_has_run_out_is_not_settled() -> None:
     player = Player(records_a_batch=5)
     player.cluster.produce([b"v"] * 5)
-    (lent,) = player.acquire()
+    (leased,) = player.acquire()
     player.cluster.ack_error = 121  # INVALID_RECORD_STATE: what a group answers that forbids renewal
     player.pass_ms(LOCK_MS)
     player.cluster.ack_error = 0
-    assert not lent.lease.is_renewable
-    failed = player.settle(lent, ACCEPT, *range(5))
-    assert isinstance(failed.results[lent.lease.where], RequestTimedOut)
+    assert not leased.lease.is_renewable
+    failed = player.settle(leased, ACCEPT, *range(5))
+    assert isinstance(failed.results[leased.lease.where], RequestTimedOut)
 
 
 def test_what_is_added_to_an_outcome_arrives_with_its_record() -> None:
     player = Player()
     player.cluster.produce([b"v"] * 5)
-    (lent,) = player.acquire()
+    (leased,) = player.acquire()
     types = {0: int(ACCEPT), 1: int(RELEASE), 2: int(REJECT)}
     extras = {1: Extra(delay_ms=500), 2: Extra(reason="bad")}
-    player.core.settle(lent.lease, types, player.now_ms, 10_000, extras)
+    player.core.settle(leased.lease, types, player.now_ms, 10_000, extras)
     player.play()
     assert [record.acknowledged for record in player.cluster.logs[0][:3]] == [
         [Arrived(ACCEPT)],

@@ -12,7 +12,7 @@ from leaselog.client import AcknowledgeType, ConnectionLost
 from leaselog.client.share.extras import Extra
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import BEGINNING, Batch
-from leaselog.spark.ledger import Lent, Settlement
+from leaselog.spark.ledger import Leased, Settlement
 from leaselog.spark.options import SourceOptions
 from leaselog.spark.outcome_box import Report
 from leaselog.spark.queue_reader import (
@@ -62,8 +62,8 @@ class FakeMember:
             return Acquisition([], 0)
         ranges = runs_of(self.fetches.pop(0))
         assert count(ranges) <= records
-        lent = [Lent(f"lease {len(self.asked)}", ranges)]
-        return Acquisition(lent, count(ranges) * 100, {"t": self.life})
+        leased = [Leased(f"lease {len(self.asked)}", ranges)]
+        return Acquisition(leased, count(ranges) * 100, {"t": self.life})
 
     def epochs(self, places: Iterable[TopicPartition]) -> Mapping[TopicPartition, int]:
         assert self.asked, "only a member can rely on them"

@@ -20,10 +20,10 @@ from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
 from leaselog.client.share.range_consumer import AsyncRangeConsumer
-from leaselog.client.share.range_core import LentRanges
+from leaselog.client.share.range_core import LeasedRanges
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.spark.extras import fits
-from leaselog.spark.ledger import Lent, Settlement
+from leaselog.spark.ledger import Leased, Settlement
 from leaselog.spark.options import SourceOptions
 from leaselog.spark.queue_reader import Acquisition, Progress, Settled
 from leaselog.spark.runs import Run, runs_of
@@ -54,12 +54,12 @@ class GroupMember:
             await self._set_starting_offsets()
             self._consumer = AsyncRangeConsumer(self._options.consumer_config())
             self._consumer.subscribe(self._options.topics)
-        lent = await self._consumer.acquire(timeout_s, records, size_bytes)
-        lives = {one.lease.where.topic: one.lease.where.topic_id for one in lent}
+        leased = await self._consumer.acquire(timeout_s, records, size_bytes)
+        lives = {one.lease.where.topic: one.lease.where.topic_id for one in leased}
         return Acquisition(
             # a topic that was made again while they were fetched: nobody can say anything of those of before any more
-            [_lent(one) for one in lent if one.lease.where.topic_id == lives[one.lease.where.topic]],
-            sum(one.size_bytes for one in lent),
+            [_leased(one) for one in leased if one.lease.where.topic_id == lives[one.lease.where.topic]],
+            sum(one.size_bytes for one in leased),
             {topic: as_kafka_text(topic_id) for topic, topic_id in lives.items()},
         )
 
@@ -87,7 +87,7 @@ class GroupMember:
         return [Settled(results[s.lease], _ran_out(s.lease, results[s.lease])) for s in settlements]
 
     def has_ended(self, lease: Lease) -> bool:
-        """Whether what was lent is on its way to somebody else."""
+        """Whether what was leased is on its way to somebody else."""
         return self._consumer is None or self._consumer.has_ended(lease)
 
     def epochs(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -165,9 +165,9 @@ def _ran_out(lease: Lease, error: ClientError | None) -> bool:
     return error is not None and not lease.is_renewable and lease.life.ended is None
 
 
-def _lent(one: LentRanges) -> Lent[Lease]:
+def _leased(one: LeasedRanges) -> Leased[Lease]:
     where = one.lease.where
-    return Lent(one.lease, runs_of(_runs(where.topic, where.partition, one.ranges)))
+    return Leased(one.lease, runs_of(_runs(where.topic, where.partition, one.ranges)))
 
 
 def _runs(topic: str, partition: int, ranges: Iterable[tuple[int, int, int]]) -> Iterable[Run]:

@@ -1,8 +1,8 @@
 """What the driver's reader holds, and what it has still to say of batches that are over. Pure.
 
-Two things are known of a record here. Either it is *held*: lent to us under a lease, and its batch runs or is being
+Two things are known of a record here. Either it is *held*: leased to us under a lease, and its batch runs or is being
 put together. Or it is *decided*: its batch is over and its outcome stands, but no broker has confirmed that yet,
-because the lease was lost before, with a connection or with the driver's process. When such a record is lent again,
+because the lease was lost before, with a connection or with the driver's process. When such a record is leased again,
 it is settled on the spot and no batch sees it a second time.
 
 Somebody may have set the group back on purpose; then a finished record that comes is new. A group that has members
@@ -24,7 +24,7 @@ from leaselog.spark.extras import Placed
 from leaselog.spark.outcomes import Decision
 from leaselog.spark.runs import Run, Runs, count, overlaps, runs_of, subtract
 
-__all__ = ["Ledger", "Lent", "Settlement"]
+__all__ = ["Ledger", "Leased", "Settlement"]
 
 L = TypeVar("L")
 
@@ -38,8 +38,8 @@ MAX_UNCONFIRMED_RUNS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Lent(Generic[L]):
-    """Ranges with delivery counts, lent under one lease."""
+class Leased(Generic[L]):
+    """Ranges with delivery counts, leased under one lease."""
 
     lease: L
     ranges: Runs
@@ -47,7 +47,7 @@ class Lent(Generic[L]):
 
 @dataclass(frozen=True, slots=True)
 class Settlement(Generic[L]):
-    """One thing to tell the broker that lent the records."""
+    """One thing to tell the broker that leased the records."""
 
     lease: L
     ranges: Runs
@@ -60,48 +60,53 @@ class Ledger(Generic[L]):
     """``L`` is whatever the caller knows a lease by."""
 
     def __init__(self) -> None:
-        self._held: list[Lent[L]] = []
+        self._held: list[Leased[L]] = []
         #: each with the least delivery count that means it comes again
         self._decided: dict[AcknowledgeType, Runs] = {ACCEPT: (), REJECT: ()}
 
     @property
     def held_count(self) -> int:
-        return sum(count(lent.ranges) for lent in self._held)
+        return sum(count(leased.ranges) for leased in self._held)
 
     @property
     def unconfirmed_count(self) -> int:
         return sum(map(count, self._decided.values()))
 
-    def lend(self, some: Iterable[Lent[L]]) -> tuple[Runs, list[Settlement[L]]]:
+    def acquire(self, some: Iterable[Leased[L]]) -> tuple[Runs, list[Settlement[L]]]:
         """What of it is new, and is held from here on; and what has its outcome already."""
         new: list[Run] = []
         settlements: list[Settlement[L]] = []
-        for lent in some:
-            rest = lent.ranges
+        for leased in some:
+            rest = leased.ranges
             for outcome, decided in self._decided.items():
                 again = [run for run, least in overlaps(rest, decided) if run.value >= least]
                 set_back = [run for run, least in overlaps(rest, decided) if run.value < least]
                 if again:
-                    settlements.append(Settlement(lent.lease, tuple(again), outcome))
+                    settlements.append(Settlement(leased.lease, tuple(again), outcome))
                 self._decided[outcome] = tuple(subtract(decided, set_back))
                 rest = tuple(subtract(rest, again))
             if rest:
-                self._take_held(rest)  # lent anew, so the lease of before is no more
-                self._held.append(Lent(lent.lease, rest))
+                self._take_held(rest)  # leased anew, so the lease of before is no more
+                self._held.append(Leased(leased.lease, rest))
                 new += rest
         return runs_of(new), settlements
 
     def forget_ended(self, among: Runs, has_ended: Callable[[L], bool]) -> Runs:
         """What of ``among`` is held no longer, because its lease has ended: it is on its way to somebody."""
         gone = [
-            run for lent in self._held if has_ended(lent.lease) for run, _ in overlaps(lent.ranges, among)
+            run
+            for leased in self._held
+            if has_ended(leased.lease)
+            for run, _ in overlaps(leased.ranges, among)
         ]
         self._take_held(runs_of(gone))
         return runs_of(gone)
 
     def forget_topic(self, topic: str) -> None:
-        """It was deleted and made again: what is lent by its name from here on was never seen before."""
-        self._held = [Lent(lent.lease, rest) for lent in self._held if (rest := _without(lent.ranges, topic))]
+        """It was deleted and made again: what is leased by its name from here on was never seen before."""
+        self._held = [
+            Leased(leased.lease, rest) for leased in self._held if (rest := _without(leased.ranges, topic))
+        ]
         for outcome, decided in self._decided.items():
             self._decided[outcome] = _without(decided, topic)
 
@@ -116,7 +121,9 @@ class Ledger(Generic[L]):
             (RELEASE, decision.released),
             (REJECT, decision.rejected),
         ):
-            settlements += [Settlement(lent.lease, lent.ranges, outcome) for lent in self._take_held(ranges)]
+            settlements += [
+                Settlement(leased.lease, leased.ranges, outcome) for leased in self._take_held(ranges)
+            ]
             if outcome in self._decided:  # what was to be released and is not held has been released
                 least = [run._replace(value=run.value + 1 if is_of_before else NO_DOUBT) for run in ranges]
                 known = runs_of([*self._decided[outcome], *least])
@@ -134,15 +141,15 @@ class Ledger(Generic[L]):
                 for run in decided
             )
 
-    def _take_held(self, ranges: Runs) -> list[Lent[L]]:
-        left: list[Lent[L]] = []
-        all_taken: list[Lent[L]] = []
-        for lent in self._held:
-            taken = tuple(run for run, _ in overlaps(lent.ranges, ranges))
+    def _take_held(self, ranges: Runs) -> list[Leased[L]]:
+        left: list[Leased[L]] = []
+        all_taken: list[Leased[L]] = []
+        for leased in self._held:
+            taken = tuple(run for run, _ in overlaps(leased.ranges, ranges))
             if taken:
-                all_taken.append(Lent(lent.lease, taken))
-            if rest := subtract(lent.ranges, taken):
-                left.append(Lent(lent.lease, tuple(rest)))
+                all_taken.append(Leased(leased.lease, taken))
+            if rest := subtract(leased.ranges, taken):
+                left.append(Leased(leased.lease, tuple(rest)))
         self._held = left
         return all_taken
 

@@ -25,7 +25,7 @@ from leaselog.client import AcknowledgeType, ClientError
 from leaselog.model import TopicPartition
 from leaselog.spark.batch import BEGINNING, Batch, Epochs, Lives
 from leaselog.spark.extras import Placed, placed
-from leaselog.spark.ledger import Ledger, Lent, Settlement
+from leaselog.spark.ledger import Leased, Ledger, Settlement
 from leaselog.spark.options import Acknowledge, SourceOptions
 from leaselog.spark.outcome_box import Report
 from leaselog.spark.outcomes import Decision, decide, newest
@@ -48,7 +48,7 @@ MAX_PLANNING_S = 10.0
 #: What was there at the start and does not come for so long is held by somebody else. A member that was killed keeps
 #: its seat, and the partitions that go with it, until its session times out after 45 seconds.
 DRAIN_IDLE_S = 60.0
-#: of a batch that is replayed, what is not lent again by then is somebody else's
+#: of a batch that is replayed, what is not leased again by then is somebody else's
 MAX_TAKING_BACK_S = 10.0
 
 _log = logging.getLogger("leaselog.spark")
@@ -64,7 +64,7 @@ class LeaseRanOut(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Acquisition:
-    lent: Sequence[Lent[Any]]
+    leased: Sequence[Leased[Any]]
     size_bytes: int
     #: of the topics it is from
     lives: Lives = field(default_factory=dict)
@@ -298,10 +298,10 @@ class QueueReader:
         """What came, and what of it is new. What has its outcome already is settled."""
         got = self._member.acquire(wait_s, records, size_bytes)
         self._notice_lives(got.lives)
-        if got.lent and self._epochs_before is not None:
+        if got.leased and self._epochs_before is not None:
             self._dispel_doubts(self._epochs_before)
             self._epochs_before = None
-        new, settlements = self._ledger.lend(got.lent)
+        new, settlements = self._ledger.acquire(got.leased)
         self._settle(settlements)
         return got, new
 
@@ -335,7 +335,7 @@ class QueueReader:
             got, new = self._lend(wait_s, min(FETCH_MAX_RECORDS, count(missing)), FETCH_MAX_BYTES)
             self._pending = runs_of([*self._pending, *subtract(new, ranges)])
             missing = tuple(subtract(missing, new))
-            is_coming, wait_s = bool(got.lent), FIRST_WAIT_S
+            is_coming, wait_s = bool(got.leased), FIRST_WAIT_S
 
     def _within_target(self, some: Runs) -> Runs:
         if self._target is None:

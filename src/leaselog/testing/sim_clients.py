@@ -185,9 +185,9 @@ class _WatchedCarrier(Carrier):
         if isinstance(answer, ShareFetchResponse):
             for topic in answer.responses:
                 for part in topic.partitions:
-                    for lent in part.acquired_records:
-                        for offset in range(lent.first_offset, lent.last_offset + 1):
-                            key = (topic.topic_id, part.partition_index, offset, lent.delivery_count)
+                    for leased in part.acquired_records:
+                        for offset in range(leased.first_offset, leased.last_offset + 1):
+                            key = (topic.topic_id, part.partition_index, offset, leased.delivery_count)
                             self._asked_ns[key] = self._begun_ns[ask]
         return answer
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from fuzz.messages import as_read, protocol_messages
 from fuzz.targets.target import TOPIC_ID, Unwanted
 from leaselog.client.share.acknowledgements import Lease, SessionLife, TopicIdPartition
-from leaselog.client.share.acquired import Acquired, Decoding, lent_ranges
+from leaselog.client.share.acquired import Acquired, Decoding, leased_ranges
 from leaselog.client.share.deserializers import as_bytes
 from leaselog.wire.codec import decode, decode_prefix, encode
 from leaselog.wire.codec_steps import decode_steps, encode_steps
@@ -87,12 +87,12 @@ def _take(answer: RangesShareFetchResponse) -> None:
     for topic in answer.responses:
         for told in topic.partitions:
             with suppress(DecodeError):
-                lent = [(r.first_offset, r.last_offset, r.delivery_count) for r in told.acquired_records]
-                take_acquired(told.records or b"", lent)
+                leased = [(r.first_offset, r.last_offset, r.delivery_count) for r in told.acquired_records]
+                take_acquired(told.records or b"", leased)
 
 
-def take_acquired(records: Any, lent: list[tuple[int, int, int]]) -> None:
-    ranges = list(lent_ranges(lent))
+def take_acquired(records: Any, leased: list[tuple[int, int, int]]) -> None:
+    ranges = list(leased_ranges(leased))
     acquired = Acquired(_lease(), records, ranges)
     asked = sum(end - start for start, end, _ in ranges)
     got = 0
@@ -100,7 +100,7 @@ def take_acquired(records: Any, lent: list[tuple[int, int, int]]) -> None:
         taken = acquired.take(100, _DECODING)
         got += len(taken.records) + len(taken.settled)
         assert got <= asked, "nothing is handed out twice"
-    assert got == asked, "everything lent is handed out or settled"
+    assert got == asked, "everything leased is handed out or settled"
 
 
 _DECODING = Decoding(as_bytes, as_bytes)

@@ -1,7 +1,7 @@
 """Share state in the log of the partition it is about (`leaselog.ColocatedPersister`), while brokers and members die
 and the log's beginning is cut off, or records end as dead letters.
 
-Small, since it never rests: what the state's records lie at is lent as a gap, and finishing that is one more of them.
+Small, since it never rests: what the state's records lie at is leased as a gap, and finishing that is one more of them.
 """
 
 from __future__ import annotations

@@ -41,11 +41,11 @@ def lose_after(data_dir: str, batches: int, *, is_open: bool = False) -> None:
 
 
 async def deliver_all(group: Group, through: int) -> list[int]:
-    """The offsets of all records that a member is lent."""
+    """The offsets of all records that a member acquires."""
     member, got = group.member(), list[int]()
     for _ in range(20):
-        lent = ranges(await member.fetch(max_wait_ms=50))
-        got += [offset for first, last, _ in lent for offset in range(first, last + 1)]
+        leased = ranges(await member.fetch(max_wait_ms=50))
+        got += [offset for first, last, _ in leased for offset in range(first, last + 1)]
         if got and got[-1] >= through - 1:
             break
     return got

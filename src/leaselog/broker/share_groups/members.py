@@ -52,7 +52,7 @@ class ShareMembers:
 
     def session_begun(self, session: ShareSession) -> None:
         """Its first fetch may ask for what the member has lost with a heartbeat whose answer is on its way. Of that it
-        is lent nothing; of all else whatever it asks for, as by Apache Kafka."""
+        it gets nothing; of all else whatever it asks for, as by Apache Kafka."""
         session.revoked = self._groups.revoked_from(*session.key)
 
     async def _beat_in_session(self, ask: ShareHeartbeat, session: ShareSession) -> ShareBeat | Refused:

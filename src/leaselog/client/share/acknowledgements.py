@@ -80,7 +80,7 @@ class Held:
 @dataclass(slots=True, eq=False)
 class Lease:
     where: TopicIdPartition
-    #: acknowledgements go to the broker that lent the records, whoever leads now
+    #: acknowledgements go to the broker that leased the records, whoever leads now
     node_id: int
     life: SessionLife
     #: when the records come free by themselves, by our clock and at the latest

@@ -1,7 +1,7 @@
 """What a fetch acquired from one partition, turned into records when the application asks for them. Pure.
 
-A broker sends whole log batches and says which of their offsets it lent. Everything else is somebody else's and is
-skipped. Lent offsets without a record (compacted away, transaction markers) are gaps, which the consumer has to
+A broker sends whole log batches and says which of their offsets it leased. Everything else is somebody else's and is
+skipped. Leased offsets without a record (compacted away, transaction markers) are gaps, which the consumer has to
 acknowledge or they would wait for their lock to run out.
 """
 
@@ -21,12 +21,12 @@ from leaselog.wire.primitives import Buffer
 from leaselog.wire.record_batch import PREFIX_BYTES, BatchHeader, check_crc, read_header
 from leaselog.wire.records import Record, read_records
 
-__all__ = ["Acquired", "Decoding", "LentRange", "Taken", "lent_ranges"]
+__all__ = ["Acquired", "Decoding", "LeasedRange", "Taken", "leased_ranges"]
 
 #: start, end, delivery count; end is not part of it
-LentRange = tuple[int, int, int]
+LeasedRange = tuple[int, int, int]
 #: Of one partition in one answer. A window holds some thousands, and the largest batch there can be by default 150,000.
-MAX_LENT_OFFSETS = 1 << 20
+MAX_LEASED_OFFSETS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Acquired:
     """`take` until `is_empty`."""
 
     def __init__(
-        self, lease: Lease, data: Buffer, ranges: Sequence[LentRange], left_out_bytes: int = 0
+        self, lease: Lease, data: Buffer, ranges: Sequence[LeasedRange], left_out_bytes: int = 0
     ) -> None:
         self.lease = lease
         #: of the log batches, whether or not the broker sent them
@@ -71,7 +71,7 @@ class Acquired:
     def is_empty(self) -> bool:
         return self._at == len(self._ranges)
 
-    def ranges(self) -> tuple[LentRange, ...]:
+    def ranges(self) -> tuple[LeasedRange, ...]:
         """What is not taken yet, with delivery counts."""
         if self.is_empty:
             return ()
@@ -120,7 +120,7 @@ class Acquired:
         end = header.end_offset
         self._settle(header.base_offset, GAP, taken)
         if self.is_empty or self._next >= end:
-            return  # nothing of this batch was lent
+            return  # nothing of this batch was leased
         if not header.is_control:
             kind = AcknowledgeType.REJECT
             try:
@@ -190,7 +190,7 @@ class Acquired:
             self._next = next_offset
 
     def _take_all(self, read: list[Record], header: BatchHeader, decoding: Decoding, taken: Taken) -> bool:
-        """The short way for what is usual: a whole batch without gaps was lent, and nothing is to be deserialised."""
+        """The short way for what is usual: a whole batch without gaps was leased, and nothing is to be deserialised."""
         end, range_end = header.end_offset, self._ranges[self._at][1]
         if (
             not decoding.is_plain
@@ -223,7 +223,7 @@ class Acquired:
         return True
 
     def _settle(self, before: int, kind: int, taken: Taken) -> None:
-        """Everything lent below ``before`` that has not been handed out gets this type."""
+        """Everything leased below ``before`` that has not been handed out gets this type."""
         while not self.is_empty and self._next < before:
             end = self._ranges[self._at][1]
             stop = min(end, before)
@@ -239,18 +239,18 @@ class Acquired:
             self._next = self._ranges[self._at][0]
 
 
-def lent_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[LentRange]:
+def leased_ranges(first_last_counts: Sequence[tuple[int, int, int]]) -> Iterator[LeasedRange]:
     """The wire's inclusive ranges as ours; neighbours of one delivery count become one.
 
-    Raises ``DecodeError`` for ranges that nobody lends: a few bytes can name offsets that no memory holds.
+    Raises ``DecodeError`` for ranges that nobody leases: a few bytes can name offsets that no memory holds.
     """
-    start, end, count, lent = 0, 0, -1, 0
+    start, end, count, leased = 0, 0, -1, 0
     for first, last, delivery_count in first_last_counts:
         if first < end or last < first:
             raise BadValue(f"offsets {first} to {last} were leased behind offset {end}")
-        lent += last + 1 - first
-        if lent > MAX_LENT_OFFSETS:
-            raise BadLength(f"{lent} offsets were leased at once, expected at most {MAX_LENT_OFFSETS}")
+        leased += last + 1 - first
+        if leased > MAX_LEASED_OFFSETS:
+            raise BadLength(f"{leased} offsets were leased at once, expected at most {MAX_LEASED_OFFSETS}")
         if first == end and delivery_count == count:
             end = last + 1
             continue

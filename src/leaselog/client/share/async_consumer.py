@@ -483,7 +483,7 @@ class AsyncShareConsumer(Acknowledging[K, V]):
 
     @property
     def acquisition_lock_timeout(self) -> float | None:
-        """For how many seconds the group's records are lent; None before the first answer."""
+        """For how many seconds the group's records are leased; None before the first answer."""
         lock_ms = self.core.lock_timeout_ms
         return None if lock_ms is None else lock_ms / 1000
 

@@ -420,7 +420,7 @@ class ShareConsumer(Acknowledging[K, V]):
 
     @property
     def acquisition_lock_timeout(self) -> float | None:
-        """For how many seconds the group's records are lent; None before the first answer."""
+        """For how many seconds the group's records are leased; None before the first answer."""
         return self._consumer.acquisition_lock_timeout
 
     def metrics(self) -> dict[MetricName, float]:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from leaselog.client.share.acknowledgements import Lease
-from leaselog.client.share.acquired import Acquired, Decoding, LentRange, Taken
+from leaselog.client.share.acquired import Acquired, Decoding, LeasedRange, Taken
 from leaselog.client.share.record import ShareRecord
 
 __all__ = ["Decoded", "decoded"]
@@ -29,7 +29,7 @@ class Decoded(Acquired):
     def is_empty(self) -> bool:
         return not self._records
 
-    def ranges(self) -> tuple[LentRange, ...]:
+    def ranges(self) -> tuple[LeasedRange, ...]:
         return tuple((r.offset, r.offset + 1, r.delivery_count) for r in self._records)
 
     def rest(self) -> list[int]:

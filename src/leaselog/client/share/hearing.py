@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from leaselog.client.errors import BrokerError, ClientError
 from leaselog.client.share.acknowledgements import Lease, TopicIdPartition
-from leaselog.client.share.acquired import Acquired, lent_ranges
+from leaselog.client.share.acquired import Acquired, leased_ranges
 from leaselog.client.share.core_state import CoreState
 from leaselog.client.share.fetch_buffer import FetchBuffer
 from leaselog.client.share.node_session import NodeAsk, NodeSession
@@ -130,9 +130,9 @@ class Hearing:
         )
         told = [(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records]
         try:
-            ranges = list(lent_ranges(told))
+            ranges = list(leased_ranges(told))
         except DecodeError as bad:
-            # Whatever was lent comes back to the broker by itself when its lease runs out.
+            # Whatever was leased comes back to the broker by itself when its lease runs out.
             self._state.errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {bad}"))
             return 0
         left_out_bytes = data.left_out_bytes if isinstance(data, RangesPartitionData) else 0

@@ -47,7 +47,7 @@ class Holdings:
         for record in records:
             held = record.lease.held or self._held_of(record.lease)
             offset = record.offset
-            if offset in held.open:  # lent once more before the first time was dealt with: that is over
+            if offset in held.open:  # leased once more before the first time was dealt with: that is over
                 _unsay(held, offset)
             held.open[offset] = record
             if record.error is not None:

@@ -2,7 +2,7 @@
 
 The member makes its own id, once. It joins with epoch 0, beats at the interval the coordinator names, and leaves
 with epoch -1. There is nothing to negotiate: an assignment is taken as it comes, and says only where to fetch.
-What the consumer holds does not hang on it; that is between the consumer and the brokers that lent the records.
+What the consumer holds does not hang on it; that is between the consumer and the brokers that leased the records.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ShareMembership:
         self.epoch = JOINING
         self.heartbeats = 0
         self.rebalances = 0
-        #: by topic id; brokers that have not heard of us yet lend nothing
+        #: by topic id; brokers that have not heard of us yet lease nothing
         self.assignment = frozenset[tuple[TopicId, int]]()
         self._rack_id = rack_id
         self._max_poll_interval_ms = max_poll_interval_ms

@@ -1,7 +1,7 @@
 """The share session with one broker: its epoch, what the broker thinks we fetch, and what waits to be said. Pure.
 
 One request is under way at a time, because fetches and acknowledgements count up the same epoch. Acknowledgements
-ride on a fetch unless somebody waits for them. They never travel with epoch 0: a session that begins has lent nothing.
+ride on a fetch unless somebody waits for them. They never travel with epoch 0: one that begins holds nothing.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class NodeSession:
             self._epoch = 1 if ask.epoch == _INT_MAX else ask.epoch + 1
 
     def lost(self) -> None:
-        """The connection is gone, and the session with it: the broker takes back what it lent."""
+        """The connection is gone, and the session with it: the broker takes back what it leased."""
         self.under_way = None
         self._end(
             BrokerError(ErrorCode.SHARE_SESSION_NOT_FOUND, f"node {self.node_id}: the connection was lost")

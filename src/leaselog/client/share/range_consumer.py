@@ -11,7 +11,7 @@ from leaselog.client.share.acknowledgements import Lease
 from leaselog.client.share.async_consumer import AsyncShareConsumer
 from leaselog.client.share.extras import Extra
 from leaselog.client.share.membership import as_kafka_text
-from leaselog.client.share.range_core import LentRanges, RangeCore, has_ended
+from leaselog.client.share.range_core import LeasedRanges, RangeCore, has_ended
 
 __all__ = ["AsyncRangeConsumer"]
 
@@ -33,7 +33,7 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
     def _new_core(self) -> RangeCore:
         return RangeCore(self.config, as_kafka_text(new_uuid()), _now_ms())
 
-    async def acquire(self, timeout: float, limit: int, max_bytes: int) -> list[LentRanges]:
+    async def acquire(self, timeout: float, limit: int, max_bytes: int) -> list[LeasedRanges]:
         """What could be acquired, an empty list after ``timeout`` seconds. It is renewed until it is settled.
 
         ``limit`` counts records and holds exactly in record_limit mode; ``max_bytes`` is as ``fetch.max.bytes``.
@@ -62,7 +62,7 @@ class AsyncRangeConsumer(AsyncShareConsumer[bytes, bytes]):
                 self.pump()
 
     def has_ended(self, lease: Lease) -> bool:
-        """Whether what was lent is on its way to somebody else. From any thread."""
+        """Whether what was leased is on its way to somebody else. From any thread."""
         return has_ended(lease, _now_ms())
 
     async def settle(

@@ -1,4 +1,4 @@
-"""A share consumer's core that lends ranges instead of records, any number of them at a time. Pure.
+"""A share consumer's core that leases ranges instead of records, any number of them at a time. Pure.
 
 For who plans work that others carry out: it wants to know which offsets it holds, of which delivery, and until when;
 the records themselves somebody else will read from the topic, so brokers that know how leave them out. What is held is
@@ -13,7 +13,7 @@ from typing import Any
 
 from leaselog.client.errors import RequestTimedOut
 from leaselog.client.share.acknowledgements import Bundle, Commit, Lease
-from leaselog.client.share.acquired import LentRange
+from leaselog.client.share.acquired import LeasedRange
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import ShareCore
 from leaselog.client.share.errors import IllegalState
@@ -21,16 +21,16 @@ from leaselog.client.share.extras import Extra
 from leaselog.client.share.holdings import Holdings
 from leaselog.client.share.record import ShareRecord
 
-__all__ = ["LentRanges", "RangeCore"]
+__all__ = ["LeasedRanges", "RangeCore"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LentRanges:
+class LeasedRanges:
     """What one fetch acquired of one partition."""
 
     lease: Lease
     #: ascending and disjoint
-    ranges: tuple[LentRange, ...]
+    ranges: tuple[LeasedRange, ...]
     #: of the log batches they lie in, whether or not the broker sent them
     size_bytes: int
 
@@ -86,11 +86,11 @@ class RangeCore(ShareCore):
         """Never: records that were left out would look like gaps, and be settled as such."""
         raise IllegalState("This consumer leases ranges of offsets, not records.")
 
-    def take_ranges(self, now_ms: int) -> list[LentRanges]:
+    def take_ranges(self, now_ms: int) -> list[LeasedRanges]:
         """Everything acquired since. From here on it is held and renewed. Raises what there is to know first."""
         self._raise_what_to_know()
         self._held.forget_ended(now_ms)
-        taken = list[LentRanges]()
+        taken = list[LeasedRanges]()
         while self._buffer.queue:
             acquired = self._buffer.queue.popleft()
             lease = acquired.lease
@@ -99,7 +99,7 @@ class RangeCore(ShareCore):
                 continue
             lease.delivered_ms = now_ms
             self._held.hold(lease, acquired.rest())
-            taken.append(LentRanges(lease, acquired.ranges(), acquired.bytes))
+            taken.append(LeasedRanges(lease, acquired.ranges(), acquired.bytes))
         return taken
 
     def settle(
@@ -134,5 +134,5 @@ class RangeCore(ShareCore):
 
 
 def has_ended(lease: Lease, now_ms: int) -> bool:
-    """Whether what was lent is on its way to somebody else."""
+    """Whether what was leased is on its way to somebody else."""
     return lease.life.ended is not None or lease.deadline_ms <= now_ms

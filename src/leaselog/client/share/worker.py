@@ -3,7 +3,7 @@
 It holds as many records as there are handlers, and a few more so that none has to wait. Records wait under renewed
 leases. When it ends, what a handler has begun is finished and acknowledged, and what none has touched goes back.
 
-What fails goes back with a delay. A broker that knows of none lends it for as long: the record is kept, its lease
+What fails goes back with a delay. A broker that knows of none leases it for as long: the record is kept, its lease
 renewed, and then released. While everything fails one record at a time is tried (`retrying.Outage`).
 """
 

@@ -1,1 +1,1 @@
-"""APIs about records lent to the members of share groups: one module each, its rules at the top."""
+"""APIs about records leased to the members of share groups: one module each, its rules at the top."""

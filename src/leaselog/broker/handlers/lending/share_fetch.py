@@ -9,7 +9,7 @@
 - Version 2: an acquire mode that takes no record too many (KIP-1206), and leases renewed (KIP-1222) by a request that
   asks for no records.
 - Closing takes no records, and does not wait for the release of what the member still has.
-- An extension, in a tag: whoever asks for ranges alone is lent records as anybody, within the bounds it names, and gets
+- An extension, in a tag: whoever asks for ranges alone acquires as anybody, within the bounds it names, and gets
   their ranges and their size (`wire/share_fetch_ranges.py`). What is not sent counts for no quota.
 """
 
