@@ -51,7 +51,7 @@ class ShareMembers:
         return await self._beat_in_session(ask, session)
 
     def session_begun(self, session: ShareSession) -> None:
-        """Its first fetch may ask for what the member has lost with a heartbeat whose answer is on its way. Of that it
+        """Its first fetch may ask for what the member has lost with a heartbeat whose answer is on its way. Of that
         it gets nothing; of all else whatever it asks for, as by Apache Kafka."""
         session.revoked = self._groups.revoked_from(*session.key)
 
