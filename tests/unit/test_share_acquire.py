@@ -27,7 +27,7 @@ from leaselog.share import (
     StoredState,
     WakeFetchers,
 )
-from leaselog.share.acquiring import helping
+from leaselog.share.acquiring import throttled_count
 
 
 def test_batch_optimised_takes_the_log_batch_of_the_last_wanted_record_whole() -> None:
@@ -228,7 +228,7 @@ def test_a_failing_batch_comes_in_halves_quarters_and_at_last_alone() -> None:
 
 
 def test_only_the_culprit_is_archived() -> None:
-    """A member dies whenever record 5 is in its helping; all others are processed in the end."""
+    """A member dies whenever record 5 is among its records; all others are processed in the end."""
     d = Driver(limit=5)
     batch = (0, 16)
     for _ in range(200):
@@ -257,7 +257,7 @@ def test_suspicious_records_are_not_mixed_with_others() -> None:
     assert d.acquire(A, (0, 4), (4, 8)) == [(4, 8, 2)]
 
 
-def test_an_ordinary_helping_ends_before_the_first_suspicious_record() -> None:
+def test_an_ordinary_acquisition_ends_before_the_first_suspicious_record() -> None:
     d = Driver(limit=5)
     d.acquire(A, (0, 8))
     d.settle(A, (0, 8, RELEASE))
@@ -271,8 +271,8 @@ def test_an_ordinary_helping_ends_before_the_first_suspicious_record() -> None:
 @pytest.mark.parametrize(
     ("count", "limit", "size"), [(3, 6, 250), (4, 6, 125), (5, 6, 1), (3, 5, 250), (4, 5, 1)]
 )
-def test_helpings_of_a_block_of_500(count: int, limit: int, size: int) -> None:
-    assert helping(count, limit, 500) == size
+def test_how_many_of_a_block_of_500_come_at_a_time(count: int, limit: int, size: int) -> None:
+    assert throttled_count(count, limit, 500) == size
 
 
 def test_the_block_is_only_what_failed_together() -> None:

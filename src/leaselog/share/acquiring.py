@@ -1,7 +1,7 @@
 """The rules of an acquisition: how much, where to cut, and what to do with records that keep failing.
 
 A record near its delivery limit may be the one that brings consumers down, so such records come in ever smaller
-helpings, and the last permitted attempt is made alone: then only the culprit is archived.
+numbers, and the last permitted delivery is made alone: then only the culprit is archived.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from bisect import bisect_right
 from leaselog.model import Span
 from leaselog.share.commands import AcquireMode
 
-__all__ = ["chunks", "cut_at", "gaps", "helping", "is_last_attempt", "is_throttled", "outside"]
+__all__ = ["chunks", "cut_at", "gaps", "throttled_count", "is_last_attempt", "is_throttled", "outside"]
 
 
 def _first_throttled_count(limit: int) -> int:
@@ -27,7 +27,7 @@ def is_last_attempt(delivery_count: int, limit: int) -> bool:
     return limit > 2 and delivery_count >= limit - 1
 
 
-def helping(delivery_count: int, limit: int, block: int) -> int:
+def throttled_count(delivery_count: int, limit: int, block: int) -> int:
     """How many of a block of throttled records one fetch gets: half, then a quarter, …, at last a single one."""
     if is_last_attempt(delivery_count, limit):
         return 1

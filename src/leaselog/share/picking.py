@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leaselog.model import Span
-from leaselog.share.acquiring import cut_at, helping, is_last_attempt, is_throttled
+from leaselog.share.acquiring import cut_at, is_last_attempt, is_throttled, throttled_count
 from leaselog.share.available import Taker
 from leaselog.share.commands import Acquire, Limits
 from leaselog.share.inflight import Run
@@ -56,7 +56,7 @@ def _pick_throttled(
 ) -> list[tuple[int, int]]:
     limit = limits.delivery_count_limit
     block = _block_size(first[0], command, window, limits)
-    left = min(command.max_records, helping(first[2].delivery_count, limit, block))
+    left = min(command.max_records, throttled_count(first[2].delivery_count, limit, block))
     picked: list[tuple[int, int]] = []
     run: Run | None = first
     while run is not None and left > 0:

@@ -30,7 +30,7 @@ def acquire(
             oracle.records[offset] = Record(ARCHIVED, record.count)
     free = [o for o in sorted(oracle.records) if base <= o < upto and oracle.records[o].is_free]
     if free and _is_suspicious(oracle, free[0]):
-        return _helping(oracle, free, there, most, size)
+        return _throttled(oracle, free, there, most, size)
     taken: list[int] = []
     for offset in free:
         if _is_suspicious(oracle, offset):
@@ -71,7 +71,7 @@ def _is_suspicious(oracle: Oracle, offset: int) -> bool:
     return oracle.records[offset].count >= max(2, -(-oracle.limits.delivery_count_limit // 2))
 
 
-def _helping(oracle: Oracle, free: list[int], there: dict[int, Span], most: int, size: int) -> list[int]:
+def _throttled(oracle: Oracle, free: list[int], there: dict[int, Span], most: int, size: int) -> list[int]:
     limit, first, count = oracle.limits.delivery_count_limit, free[0], oracle.records[free[0]].count
     if limit > 2 and count >= limit - 1:
         return [first]
