@@ -21,7 +21,7 @@ from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.coordination.cluster_scram import ScramAlterations, ScramDeletion, ScramUpsertion
 from leaselog.coordination.cluster_shard import ClusterCommand, ClusterShard, Decision
 from leaselog.coordination.group_commands import GroupCommand, JoinGroup, Leaver, OffsetToCommit, Token
-from leaselog.coordination.group_facts import NO_TOPIC_ID, GroupFact, Protocol
+from leaselog.coordination.group_facts import NO_TOPIC_ID, GroupFact, Protocol, TransactionalOffsetsEnded
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.coordination.share_group import ShareGroup
@@ -87,6 +87,8 @@ GROUP_FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "offsets": st.lists(OFFSETS, max_size=2).map(tuple),
     "retention_ms": st.sampled_from([-1, 5]),
     "knows_group_id_not_found": st.booleans(),
+    "producer": st.sampled_from([None, (ProducerId(1), 0), (ProducerId(2), 0)]),
+    "require_stable": st.booleans(),
     "partitions": st.lists(PLACES, max_size=2).map(tuple),
     "states": st.just(frozenset()),
     "types": st.just(frozenset()),
@@ -299,12 +301,19 @@ def test_a_group_shard_decides_without_changing(kind: type, data: st.DataObject)
         if due is not None:
             shard.apply(due, now_ms)
             facts += due.facts
+        if data.draw(st.integers(0, 3)) == 0:
+            ended = TransactionalOffsetsEnded(
+                ProducerId(data.draw(st.integers(1, 2))), data.draw(st.booleans())
+            )
+            shard.replay(ended, now_ms)
+            facts.append(ended)
         shard.check()
     again = GroupShard(LIMITS, world)
     for fact in facts:
         again.replay(fact, now_ms)
     assert again.stored_groups() == shard.stored_groups()
     assert again.stored_offsets() == shard.stored_offsets()
+    assert again.pending_offsets() == shard.pending_offsets()
     assert shares(again) == shares(shard)
 
 

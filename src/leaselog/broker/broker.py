@@ -47,6 +47,7 @@ from leaselog.broker.share_state.colocated_persister import ColocatedPersister
 from leaselog.broker.share_state.coordinator import ShareCoordinator
 from leaselog.broker.share_state.persister import Persister
 from leaselog.broker.share_state.persister_choice import choose_persister
+from leaselog.broker.transactions.coordinator import TransactionCoordinator
 from leaselog.coordination.cluster_records import QuotaEntity, ScramCredentialSet
 from leaselog.log import Durability
 from leaselog.model import AclBinding, GroupId
@@ -116,6 +117,9 @@ class Broker:
         self.cluster = Cluster(runtime, self.logs, self)
         self.logins = Logins(runtime, self.cluster)
         self.groups = GroupCoordinator(runtime, self.cluster, self.logs)
+        self.transactions = TransactionCoordinator(
+            runtime, self.cluster, self.logs, self.groups.end_transaction
+        )
         self.share_coordinator = ShareCoordinator(runtime, self.cluster, self.logs)
         self.persister: Persister = choose_persister(runtime, self.cluster, self.logs, self.share_coordinator)
         self.share_metrics = ShareMetrics()
@@ -182,6 +186,7 @@ class Broker:
     def topic_deleted(self, topic: Topic) -> None:
         self.metrics.topic_gone(topic.name)
         self.groups.topic_deleted(topic.name)
+        self.transactions.topic_deleted(topic.name)
         self.share_coordinator.topic_deleted(topic.name)
         self.shares.partitions_gone(topic.topic_id, range(topic.partition_count))
 
@@ -198,6 +203,7 @@ class Broker:
         await self.cluster.add_users(self._first_users)
         await self.share_coordinator.start()
         await self.groups.start()
+        await self.transactions.start()
         if not self.logs.is_clean and self.config.durability != Durability.FSYNC.value:
             await reconcile(self)
         self.logins.open(listeners)
@@ -219,6 +225,12 @@ class Broker:
             self.share_coordinator.keep_house(
                 self.config.share_coordinator_state_topic_prune_interval_ms / 1000,
                 self.config.share_coordinator_cold_partition_snapshot_interval_ms / 1000,
+            )
+        )
+        self._run(
+            self.transactions.keep_house(
+                self.config.transaction_abort_timed_out_transaction_cleanup_interval_ms / 1000,
+                self.config.transaction_remove_expired_transaction_cleanup_interval_ms / 1000,
             )
         )
         if isinstance(self.persister, ColocatedPersister):
@@ -253,6 +265,7 @@ class Broker:
         self.runtime.is_stopping = True
         self.waiting_room.wake_all()
         self._group_states.stop()
+        self.transactions.stop()
         await self.groups.stop()
         await self._server.drain(DRAIN_PATIENCE_S)
         self.shares.clear()
@@ -296,6 +309,7 @@ class Broker:
     def _on_partition_returned(self, partition: Partition) -> None:
         """What was read of it before may be ahead of what its log has now."""
         self.groups.partition_returned(partition)
+        self.transactions.partition_returned(partition)
         self.share_coordinator.partition_returned(partition)
         self.shares.partitions_gone(partition.topic_id, (partition.name.partition,))
 

@@ -32,7 +32,7 @@ FEATURES: tuple[Feature, ...] = (
     Feature(METADATA_VERSION, 7, 33, 33),
     Feature("share.version", 0, 2, 2),
     Feature("streams.version", 0, 1, 0),
-    Feature("transaction.version", 0, 2, 0),
+    Feature("transaction.version", 0, 2, 2),
     Feature("eligible.leader.replicas.version", 0, 1, 0),
 )
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from leaselog.coordination.group_facts import CommittedOffset, Protocol
 from leaselog.coordination.group_token import Token
 from leaselog.coordination.share_group_commands import ShareGroupAnswer, ShareGroupCommand
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
+from leaselog.model import ErrorCode, GroupId, MemberId, ProducerId, Refused, TopicId, TopicPartition
 
 __all__ = [
     "NO_MEMBER",
@@ -122,6 +122,8 @@ class CommitOffsets(NamedTuple):
     retention_ms: int = -1
     #: what an unknown group with a generation is called: GROUP_ID_NOT_FOUND since OffsetCommit v9
     knows_group_id_not_found: bool = True
+    #: in whose transaction; None for a commit that counts at once
+    producer: tuple[ProducerId, int] | None = None
 
 
 class FetchOffsets(NamedTuple):
@@ -129,6 +131,8 @@ class FetchOffsets(NamedTuple):
     group_id: GroupId
     #: None for all that the group has
     partitions: tuple[tuple[TopicPartition, TopicId], ...] | None
+    #: an open transaction that has an offset of a partition makes it unstable (KIP-447)
+    require_stable: bool = False
 
 
 class DeleteOffsets(NamedTuple):
@@ -222,6 +226,8 @@ class PartitionCodes(NamedTuple):
 class FetchedOffsets(NamedTuple):
     #: for each partition asked about, or each that the group has
     offsets: tuple[tuple[TopicPartition, CommittedOffset | None], ...]
+    #: of those, what is not told before a transaction has ended
+    unstable: frozenset[TopicPartition] = frozenset()
 
 
 class DescribedMember(NamedTuple):

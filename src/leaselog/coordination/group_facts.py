@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from leaselog.coordination.share_group_facts import ShareGroupFact
-from leaselog.model import ZERO_UUID, GroupId, MemberId, TopicId, TopicPartition
+from leaselog.model import ZERO_UUID, GroupId, MemberId, ProducerId, TopicId, TopicPartition
 
 __all__ = [
     "CommittedOffset",
     "NO_TOPIC_ID",
+    "TransactionalOffset",
+    "TransactionalOffsetsEnded",
     "GroupDropped",
     "GroupFact",
     "GroupMetadata",
@@ -100,4 +102,31 @@ class OffsetDropped:
     partition: TopicPartition
 
 
-GroupFact = GroupStored | GroupDropped | OffsetCommitted | OffsetDropped | ShareGroupFact
+@dataclass(frozen=True, slots=True)
+class TransactionalOffset:
+    """The record of ``OffsetCommitted`` in a batch of a transaction: it counts once that is committed."""
+
+    group_id: GroupId
+    partition: TopicPartition
+    committed: CommittedOffset
+    producer_id: ProducerId
+    producer_epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionalOffsetsEnded:
+    """The marker of a transaction, in this partition."""
+
+    producer_id: ProducerId
+    is_commit: bool
+
+
+GroupFact = (
+    GroupStored
+    | GroupDropped
+    | OffsetCommitted
+    | OffsetDropped
+    | TransactionalOffset
+    | TransactionalOffsetsEnded
+    | ShareGroupFact
+)

@@ -9,8 +9,14 @@ from collections.abc import Callable, Iterable, Iterator
 
 from leaselog.coordination.classic_group import ClassicGroup, GroupState
 from leaselog.coordination.group_commands import CommitOffsets, OffsetToCommit
-from leaselog.coordination.group_facts import CommittedOffset, OffsetCommitted, OffsetDropped
-from leaselog.model import ZERO_UUID, ErrorCode, GroupId, Refused, TopicId, TopicPartition
+from leaselog.coordination.group_facts import (
+    CommittedOffset,
+    OffsetCommitted,
+    OffsetDropped,
+    TransactionalOffset,
+)
+from leaselog.coordination.pending_offsets import PendingOffsets
+from leaselog.model import ZERO_UUID, ErrorCode, GroupId, ProducerId, Refused, TopicId, TopicPartition
 
 __all__ = ["GroupOffsets", "commit_facts", "expired_offsets", "refusal_of_commit"]
 
@@ -23,6 +29,7 @@ class GroupOffsets:
         self._of_group: dict[GroupId, dict[TopicPartition, CommittedOffset]] = {}
         #: how many offsets each group has of a topic; no zeros
         self._of_topic: dict[str, dict[GroupId, int]] = {}
+        self.pending = PendingOffsets()
 
     def put(self, group_id: GroupId, partition: TopicPartition, committed: CommittedOffset) -> None:
         offsets = self._of_group.setdefault(group_id, {})
@@ -31,7 +38,21 @@ class GroupOffsets:
             groups[group_id] = groups.get(group_id, 0) + 1
         offsets[partition] = committed
 
+    def commit(self, group_id: GroupId, partition: TopicPartition, committed: CommittedOffset) -> None:
+        """Outside of transactions: it also counts for more than what open ones have said before."""
+        self.pending.overtake(group_id, partition)
+        self.put(group_id, partition, committed)
+
+    def end_transaction(self, producer_id: ProducerId, *, is_commit: bool) -> None:
+        for group_id, partition, committed in self.pending.end(producer_id, is_commit=is_commit):
+            self.put(group_id, partition, committed)
+
     def drop(self, group_id: GroupId, partition: TopicPartition) -> None:
+        """The open transactions' offsets go, too."""
+        self.pending.drop(group_id, partition)
+        self._drop_committed(group_id, partition)
+
+    def _drop_committed(self, group_id: GroupId, partition: TopicPartition) -> None:
         offsets = self._of_group.get(group_id)
         if offsets is None or offsets.pop(partition, None) is None:
             return
@@ -59,7 +80,8 @@ class GroupOffsets:
         return self._of_group.keys()
 
     def drops(self, group_id: GroupId) -> Iterator[OffsetDropped]:
-        return (OffsetDropped(group_id, partition) for partition in self.of(group_id))
+        partitions = {**dict.fromkeys(self.of(group_id)), **dict.fromkeys(self.pending.of(group_id))}
+        return (OffsetDropped(group_id, partition) for partition in partitions)
 
     def drops_of_topics(self, topics: frozenset[str]) -> Iterator[OffsetDropped]:
         for group_id in {
@@ -67,6 +89,10 @@ class GroupOffsets:
         }:
             for partition in self._of_group[group_id]:
                 if partition.topic in topics:
+                    yield OffsetDropped(group_id, partition)
+        for group_id in self.pending.groups():
+            for partition in self.pending.of(group_id):
+                if partition.topic in topics and partition not in self.of(group_id):
                     yield OffsetDropped(group_id, partition)
 
 
@@ -83,9 +109,9 @@ def refusal_of_commit(group: ClassicGroup, ask: CommitOffsets) -> Refused | None
         refused = group.refusal_of_generation(ask.member_id, ask.instance_id, ask.generation)
         if refused is not None:
             return refused
-    elif group.state is not GroupState.EMPTY:
+    elif ask.producer is None and group.state is not GroupState.EMPTY:
         return Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-    if group.state is GroupState.COMPLETING_REBALANCE:
+    if ask.producer is None and group.state is GroupState.COMPLETING_REBALANCE:
         # It has seen the new generation but not its assignment: not the time to commit for either.
         return Refused(ErrorCode.REBALANCE_IN_PROGRESS)
     return None
@@ -93,18 +119,22 @@ def refusal_of_commit(group: ClassicGroup, ask: CommitOffsets) -> Refused | None
 
 def commit_facts(
     ask: CommitOffsets, now_ms: int, metadata_bytes_max: int
-) -> tuple[list[OffsetCommitted], tuple[ErrorCode, ...]]:
+) -> tuple[list[OffsetCommitted | TransactionalOffset], tuple[ErrorCode, ...]]:
     """What to write, and the answer for each offset in order."""
     # What is stored is an int64, and a retention of for ever comes from a client as the largest one.
     expire_ms = -1 if ask.retention_ms < 0 else min(now_ms + ask.retention_ms, FOREVER_MS)
-    facts: list[OffsetCommitted] = []
+    facts: list[OffsetCommitted | TransactionalOffset] = []
     codes: list[ErrorCode] = []
     for offset in ask.offsets:
         if _java_length(offset.metadata) > metadata_bytes_max:
             codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
             continue
         codes.append(ErrorCode.NONE)
-        facts.append(OffsetCommitted(ask.group_id, offset.partition, _committed(offset, now_ms, expire_ms)))
+        committed = _committed(offset, now_ms, expire_ms)
+        if ask.producer is None:
+            facts.append(OffsetCommitted(ask.group_id, offset.partition, committed))
+        else:
+            facts.append(TransactionalOffset(ask.group_id, offset.partition, committed, *ask.producer))
     return facts, tuple(codes)
 
 

@@ -53,6 +53,8 @@ from leaselog.coordination.group_facts import (
     GroupStored,
     OffsetCommitted,
     OffsetDropped,
+    TransactionalOffset,
+    TransactionalOffsetsEnded,
 )
 from leaselog.coordination.group_offsets import (
     GroupOffsets,
@@ -70,7 +72,7 @@ from leaselog.coordination.share_group_facts import (
     ShareStateStored,
 )
 from leaselog.coordination.share_group_requests import answer_share, may_found, no_group
-from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused, TopicPartition
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, ProducerId, Refused, TopicPartition
 
 __all__ = ["Group", "GroupShard"]
 
@@ -107,9 +109,15 @@ class GroupShard:
                 self._stored.pop(group_id, None)
                 self._groups.pop(group_id, None)
             case OffsetCommitted(group_id, partition, committed):
-                self._offsets.put(group_id, partition, committed)
+                self._offsets.commit(group_id, partition, committed)
                 if group_id not in self._groups:
                     self._groups[group_id] = ClassicGroup(group_id, now_ms)
+            case TransactionalOffset(group_id):
+                self._offsets.pending.put(fact)
+                if group_id not in self._groups:
+                    self._groups[group_id] = ClassicGroup(group_id, now_ms)
+            case TransactionalOffsetsEnded(producer_id, is_commit):
+                self._offsets.end_transaction(producer_id, is_commit=is_commit)
             case OffsetDropped(group_id, partition):
                 self._offsets.drop(group_id, partition)
             case _:
@@ -294,10 +302,11 @@ class GroupShard:
         return Refused(ErrorCode.ILLEGAL_GENERATION)
 
     def _fetch(self, ask: FetchOffsets) -> FetchedOffsets:
+        unstable = frozenset(self._offsets.pending.of(ask.group_id) if ask.require_stable else ())
         if ask.partitions is None:
-            return FetchedOffsets(tuple(self._offsets.of(ask.group_id).items()))
+            return FetchedOffsets(tuple(self._offsets.of(ask.group_id).items()), unstable)
         found = ((p, self._offsets.find(ask.group_id, p, topic_id)) for p, topic_id in ask.partitions)
-        return FetchedOffsets(tuple(found))
+        return FetchedOffsets(tuple(found), unstable)
 
     def _delete_offsets(self, ask: DeleteOffsets, turn: Turn) -> None:
         group = self._groups.get(ask.group_id)
@@ -330,10 +339,11 @@ class GroupShard:
         turn.deadlines.set(_RETENTION, turn.now_ms + wait_ms)
 
     def _expire_group(self, group: ClassicGroup, turn: Turn) -> None:
-        offsets = self._offsets.of(group.group_id)
-        expired = expired_offsets(group, offsets, turn.now_ms, turn.limits.offsets_retention_ms)
+        offsets, pending = self._offsets.of(group.group_id), self._offsets.pending.of(group.group_id)
+        found = expired_offsets(group, offsets, turn.now_ms, turn.limits.offsets_retention_ms)
+        expired = [partition for partition in found if partition not in pending]
         turn.facts.extend(OffsetDropped(group.group_id, partition) for partition in expired)
-        if len(expired) == len(offsets) and group.state is GroupState.EMPTY:
+        if len(expired) == len(offsets) and not pending and group.state is GroupState.EMPTY:
             turn.facts.append(GroupDropped(group.group_id))
 
     # Groups
@@ -419,11 +429,20 @@ class GroupShard:
             (g, p): committed for g in self._offsets.groups() for p, committed in self._offsets.of(g).items()
         }
 
+    def pending_offsets(self) -> dict[GroupId, dict[TopicPartition, list[ProducerId]]]:
+        """The producers whose open transactions have an offset for a partition of a group."""
+        pending = self._offsets.pending
+        return {
+            group_id: {place: list(producers) for place, producers in pending.of(group_id).items()}
+            for group_id in pending.groups()
+        }
+
     def check(self) -> None:
         """Raise ``BrokenInvariant`` unless every group is sound and every offset and record has its group."""
         for group in self._groups.values():
             group.check()
-        lost = [g for g in (*self._offsets.groups(), *self._stored) if g not in self._groups]
+        durable = (*self._offsets.groups(), *self._offsets.pending.groups(), *self._stored)
+        lost = [g for g in durable if g not in self._groups]
         if lost:
             raise BrokenInvariant(f"durable state without a group: {list(islice(lost, 5))}")
 

@@ -50,7 +50,7 @@ def test_every_idempotent_producer_gets_an_id_of_its_own(version: int) -> None:
         (None, 5, -1, ErrorCode.INVALID_REQUEST),
         (None, -1, 5, ErrorCode.INVALID_REQUEST),
         ("", -1, -1, ErrorCode.INVALID_REQUEST),
-        ("tx", -1, -1, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        ("tx", -1, -1, ErrorCode.NOT_COORDINATOR),
         (None, 5, 1, ErrorCode.NONE),
     ],
 )

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from leaselog.broker.config import BrokerConfig, ConfigEntry
-from leaselog.coordination.cluster_names import CONSUMER_OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from leaselog.coordination.cluster_names import (
+    CONSUMER_OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+)
 from leaselog.coordination.cluster_placement import Assignments
 from leaselog.coordination.cluster_shard import Topic
 
@@ -55,6 +59,10 @@ def topic_by_default(name: str, config: BrokerConfig) -> NewTopic:
         count = config.share_coordinator_state_topic_num_partitions
         segment_bytes = config.share_coordinator_state_topic_segment_bytes
         settings = {"cleanup.policy": "delete", "compression.type": "producer", "retention.ms": "-1"}
+    elif name == TRANSACTION_STATE_TOPIC:
+        count = config.transaction_state_log_num_partitions
+        segment_bytes = config.transaction_state_log_segment_bytes
+        settings = {"cleanup.policy": "compact", "compression.type": "uncompressed"}
     else:
         return NewTopic(name)
     settings["segment.bytes"] = str(segment_bytes)

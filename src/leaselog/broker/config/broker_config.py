@@ -197,6 +197,22 @@ class BrokerConfig(View):
     share_coordinator_write_timeout_ms = Int(
         "A request that waits longer for a write of share state is answered with an error that the client may retry."
     )
+    transaction_state_log_num_partitions = Int("Partitions of __transaction_state, fixed when it is created.")
+    transaction_state_log_segment_bytes = Int("Segment size of __transaction_state.")
+    transaction_max_timeout_ms = Int("The longest time-out that a transactional producer may ask for.")
+    transactional_id_expiration_ms = Int("A transactional id that nobody has used for so long is forgotten.")
+    transaction_abort_timed_out_transaction_cleanup_interval_ms = Int(
+        "How often transactions that are open for longer than their time-out are looked for, and aborted."
+    )
+    transaction_remove_expired_transaction_cleanup_interval_ms = Int(
+        "How often expired transactional ids are looked for."
+    )
+    transaction_partition_verification_enable = Flag(
+        "A batch of a transaction is written only into a partition that is part of the transaction."
+    )
+    add_partitions_to_txn_retry_backoff_max_ms = Int(
+        "How long a produce or an offset commit waits for the end of the transaction before it."
+    )
     group_share_persister_class_name = Text(
         "Who keeps share state: org.apache.kafka.server.share.persister.DefaultStatePersister (the share coordinator "
         "of this process), NoOpStatePersister of the same package, or an empty name (nobody), or "

@@ -34,7 +34,10 @@ _REASONS = (
         "authorization is to come",
     ),
     (r"ssl\..*|security\..*", "TLS is to come"),
-    (r"transaction(al)?\..*|add\.partitions\.to\.txn\..*", "transactions are to come"),
+    (r"transaction\.two\.phase\..*", "two-phase commit is not stable in Kafka 4.4"),
+    (r"transaction\.state\.log\.load\..*", "the log is read in steps of a fixed size"),
+    (r"transaction\.state\.log\..*", "replication between brokers"),
+    (r"add\.partitions\.to\.txn\..*", "who waits is told, and asks nobody again"),
     (
         r"remote\..*|log\.remote\..*|local\..*|log\.local\..*|follower\.fetch\.last\.tiered\..*",
         "tiered storage",

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from leaselog.broker.records.portions import most_bytes
 from leaselog.log import PartitionLog
 from leaselog.model import BrokenInvariant, Refused
+from leaselog.wire.end_markers import EndMarker, read_end_marker
 from leaselog.wire.errors import DecodeError, EncodeError
 from leaselog.wire.record_batch import HEADER_BYTES, BatchHeader, iterate_headers
 from leaselog.wire.records import Record, read_records
 
-__all__ = ["Unwritable", "read_back", "records_of"]
+__all__ = ["ReadBatch", "Unwritable", "read_back", "read_batches", "records_of"]
 
 Fact = TypeVar("Fact")
 
@@ -40,6 +41,13 @@ def records_of(facts: Iterable[Fact], encode: Callable[[Fact], Record], limit_by
     return records
 
 
+class ReadBatch(NamedTuple):
+    header: BatchHeader
+    records: list[Record]
+    #: the batch ends a transaction, so or so
+    marker: EndMarker | None = None
+
+
 def read_back(
     partition_log: PartitionLog, is_wanted: Callable[[BatchHeader], bool], start: int = 0
 ) -> Iterator[list[Record]]:
@@ -47,6 +55,14 @@ def read_back(
 
     Raises ``BrokenInvariant`` where the log cannot be read.
     """
+    for step in read_batches(partition_log, is_wanted, start):
+        yield [record for batch in step for record in batch.records]
+
+
+def read_batches(
+    partition_log: PartitionLog, is_wanted: Callable[[BatchHeader], bool], start: int = 0
+) -> Iterator[list[ReadBatch]]:
+    """The same, batch by batch, with what the markers among them say."""
     position = max(start, partition_log.start_offset)
     # After a failed write only what is safe counts; else also what is on its way.
     end = partition_log.end_offset if partition_log.failure is None else partition_log.high_watermark
@@ -65,12 +81,13 @@ def read_back(
         yield step
 
 
-def _step(data: bytes, is_wanted: Callable[[BatchHeader], bool], first: int) -> tuple[list[Record], int]:
-    """The wanted records from ``first`` on, and where the batches end."""
-    step: list[Record] = []
+def _step(data: bytes, is_wanted: Callable[[BatchHeader], bool], first: int) -> tuple[list[ReadBatch], int]:
+    """The wanted batches with their records from ``first`` on, and where they end."""
+    step: list[ReadBatch] = []
     position = first
     for at, header in iterate_headers(data):
         if header.end_offset > first and is_wanted(header):
-            step += [r for r in read_records(data, header, at) if r.offset >= first]
+            records = [r for r in read_records(data, header, at) if r.offset >= first]
+            step.append(ReadBatch(header, records, read_end_marker(data, header, at)))
         position = max(position, header.end_offset)
     return step, position

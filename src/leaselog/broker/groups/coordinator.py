@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from leaselog.broker.cluster.cluster import Cluster
+from leaselog.broker.coordinators.markers import Marker
 from leaselog.broker.coordinators.partitions import CoordinatorPartitions, coordinator_partition
 from leaselog.broker.groups.cluster_view import CurrentClusterView
 from leaselog.broker.groups.owner import GroupCounts, GroupOwner
@@ -28,7 +29,8 @@ from leaselog.coordination.group_commands import (
 )
 from leaselog.coordination.group_turn import GroupLimits
 from leaselog.coordination.share_group_facts import Assignment
-from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
+from leaselog.log import Appended, AppendRefused
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused, TopicPartition
 from leaselog.wire.primitives import LONGEST_TEXT_BYTES
 
 if TYPE_CHECKING:
@@ -77,6 +79,22 @@ class GroupCoordinator:
             return owner.ask(make)
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         answer.set_result(NOT_HERE)
+        return answer
+
+    def partition_of(self, group_id: GroupId) -> TopicPartition | None:
+        """Which partition keeps the group's offsets; None while there is none."""
+        count = self._owners.count()
+        if not count:
+            return None
+        return TopicPartition(CONSUMER_OFFSETS_TOPIC, coordinator_partition(group_id, count))
+
+    def end_transaction(self, index: int, marker: Marker) -> asyncio.Future[Appended | AppendRefused]:
+        """Writes the marker into a partition of ``__consumer_offsets`` and carries it out on the offsets there."""
+        owner = self._owners.owner(index)
+        if owner is not None:
+            return owner.end_transaction(marker)
+        answer: asyncio.Future[Appended | AppendRefused] = asyncio.get_running_loop().create_future()
+        answer.set_result(AppendRefused(ErrorCode.NOT_COORDINATOR))
         return answer
 
     async def list_groups(

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from leaselog.broker.coordinators.log import Unwritable, read_back, records_of
+from leaselog.broker.coordinators.log import ReadBatch, Unwritable, read_batches, records_of
+from leaselog.broker.coordinators.markers import Marker
 from leaselog.broker.coordinators.owner import CoordinatorOwner
 from leaselog.broker.groups.records import decode_fact, encode_fact
 from leaselog.broker.records.partition import Partition
@@ -31,12 +32,17 @@ from leaselog.coordination.group_commands import (
     Reply,
     Token,
 )
-from leaselog.coordination.group_facts import GroupFact
+from leaselog.coordination.group_facts import (
+    GroupFact,
+    OffsetCommitted,
+    TransactionalOffset,
+    TransactionalOffsetsEnded,
+)
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits, GroupOutcome
 from leaselog.coordination.share_group_facts import Assignment, ShareEpochStored
 from leaselog.log import Appended, AppendRefused, Origin
-from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Refused
+from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, ProducerId, Refused
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.records import Record, build_batch
 
@@ -119,9 +125,40 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
             answer.set_result(Refused(ErrorCode.UNKNOWN_SERVER_ERROR))
             log.exception("a command cannot be decided", partition=self.partition.name)
             return answer
+        producer = command.producer if isinstance(command, CommitOffsets) else None
+        if producer is not None and records:
+            refused = self._append_for(producer, records, now_ms)
+            if refused is not None:
+                answer.set_result(refused)
+                return answer
+            records = []
         self._waiting[token] = answer
         self._carry_out(outcome, records, now_ms)
         return answer
+
+    def end_transaction(self, marker: Marker) -> asyncio.Future[Appended | AppendRefused]:
+        """Writes the marker, and lets the offsets of the transaction count, or drops them; answers when it is safe."""
+        shard = self._shard
+        if shard is None:
+            refused: asyncio.Future[Appended | AppendRefused] = asyncio.get_running_loop().create_future()
+            refused.set_result(AppendRefused(self._refusal.code))
+            return refused
+        write = self.partition.write_marker(
+            marker.producer_id,
+            marker.epoch,
+            marker.coordinator_epoch,
+            marker.is_commit,
+            now_ms=self._now_ms(),
+            transaction_version=marker.version,
+        )
+        if write.done() and isinstance(write.result(), AppendRefused):
+            return write
+        self._note_write(write)
+        try:
+            shard.replay(TransactionalOffsetsEnded(marker.producer_id, marker.is_commit), self._now_ms())
+        except Exception as failure:  # noqa: BLE001 - a supervisor: half of it may be done
+            self._broken("the end of a transaction", failure)
+        return write
 
     # -- what is told of it ---------------------------------------------------------------------------------
 
@@ -158,8 +195,24 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
     def _batch_bytes_max(self) -> int:
         return self.partition.log.config.max_message_bytes
 
+    def _append_for(
+        self, producer: tuple[ProducerId, int], records: list[Record], now_ms: int
+    ) -> Refused | None:
+        """Appends a commit of the producer's transaction; the log may know that the producer is fenced."""
+        for batch in portions(records, self._batch_bytes_max()):
+            data = build_batch(
+                batch, producer_id=producer[0], producer_epoch=producer[1], is_transactional=True
+            )
+            write = self.partition.append(data, now_ms=now_ms, origin=Origin.COORDINATOR)
+            if write.done() and isinstance(outcome := write.result(), AppendRefused):
+                return Refused(outcome.code, outcome.message)
+            self._note_write(write)
+        return None
+
     def _append(self, batch: bytearray, now_ms: int) -> None:
-        write = self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR)
+        self._note_write(self.partition.append(batch, now_ms=now_ms, origin=Origin.COORDINATOR))
+
+    def _note_write(self, write: asyncio.Future[Appended | AppendRefused]) -> None:
         if write.done() and isinstance(write.result(), Appended):
             return
         self._write = write
@@ -230,8 +283,22 @@ class GroupOwner(CoordinatorOwner[GroupShard, list[GroupFact]]):
         return GroupShard(limits, self._cluster)
 
     def _load_steps(self) -> Iterator[list[GroupFact]]:
-        for step in read_back(self.partition.log, lambda header: not header.is_control):
-            yield [fact for record in step if (fact := self._fact(record)) is not None]
+        for step in read_batches(self.partition.log, lambda header: True):
+            yield [fact for batch in step for fact in self._facts(batch)]
+
+    def _facts(self, batch: ReadBatch) -> Iterator[GroupFact]:
+        header = batch.header
+        if header.is_control:
+            if batch.marker is not None:
+                yield TransactionalOffsetsEnded(ProducerId(header.producer_id), batch.marker.is_commit)
+            return
+        for record in batch.records:
+            fact = self._fact(record)
+            if header.is_transactional and isinstance(fact, OffsetCommitted):
+                producer = ProducerId(header.producer_id), header.producer_epoch
+                yield TransactionalOffset(fact.group_id, fact.partition, fact.committed, *producer)
+            elif fact is not None:
+                yield fact
 
     def _fact(self, record: Record) -> GroupFact | None:
         try:

@@ -23,10 +23,12 @@ from leaselog.coordination.group_facts import (
     OffsetDropped,
     Protocol,
     StoredMember,
+    TransactionalOffset,
+    TransactionalOffsetsEnded,
 )
 from leaselog.model import GroupId, MemberId, TopicId, TopicPartition
 from leaselog.wire.codec import decode, decode_prefix, encode
-from leaselog.wire.errors import BadValue, DecodeError, Truncated
+from leaselog.wire.errors import BadValue, DecodeError, EncodeError, Truncated
 from leaselog.wire.messages.client_data import ConsumerProtocolSubscription
 from leaselog.wire.messages.group_records import (
     GroupMetadataKey,
@@ -71,10 +73,14 @@ def encode_fact(fact: GroupFact, now_ms: int) -> Record:
             return Record(key, _group_value(metadata), timestamp_ms=now_ms)
         case GroupDropped(group_id):
             return Record(_key(_GROUP_KEY, GroupMetadataKey(group=group_id)), None, timestamp_ms=now_ms)
-        case OffsetCommitted(group_id, partition, committed):
+        case OffsetCommitted(group_id, partition, committed) | TransactionalOffset(
+            group_id, partition, committed
+        ):
             return Record(_offset_key(group_id, partition), _offset_value(committed), timestamp_ms=now_ms)
         case OffsetDropped(group_id, partition):
             return Record(_offset_key(group_id, partition), None, timestamp_ms=now_ms)
+        case TransactionalOffsetsEnded():
+            raise EncodeError("a marker is a batch of its own")
         case _:
             return encode_share_fact(fact, now_ms)
 

@@ -62,6 +62,8 @@ class RequestContext:
     client: Client
     #: of a connection whose listener asks for a login
     login: SaslSession | None = None
+    #: set by a handler: the connection starts nothing else before this is answered
+    is_exclusive: bool = False
     #: set by a handler: the connection is not read for this long (KIP-219)
     throttle_ms: int = 0
     #: of an answer that is being made, counted among what slow clients make the broker hold until it is handed over

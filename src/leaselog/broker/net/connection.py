@@ -341,7 +341,8 @@ class Connection(asyncio.BufferedProtocol):
             reply = steps = self._turns.measured(call.api.name, reply)
         task = asyncio.ensure_future(reply)
         self._started_bytes += call.size_bytes
-        if call.is_exclusive:
+        is_exclusive = call.is_exclusive or call.context.is_exclusive
+        if is_exclusive:
             self._exclusive = True
         if call.api.only_reads:
             self._reads[task] = None
@@ -349,7 +350,7 @@ class Connection(asyncio.BufferedProtocol):
         def done(finished: asyncio.Future[Message | None]) -> None:
             self._reads.pop(finished, None)
             self._started_bytes -= call.size_bytes
-            if call.is_exclusive:
+            if is_exclusive:
                 self._exclusive = False
             if finished.cancelled():
                 self._let_go(call)

@@ -24,6 +24,7 @@ from leaselog.broker.security.logins import Logins
 from leaselog.broker.share_groups.administration import ShareGroups
 from leaselog.broker.share_groups.members import ShareMembers
 from leaselog.broker.share_state.coordinator import ShareCoordinator
+from leaselog.broker.transactions.coordinator import TransactionCoordinator
 
 __all__ = ["House"]
 
@@ -43,6 +44,7 @@ class House(Protocol):
     cluster: Cluster
     logins: Logins
     groups: GroupCoordinator
+    transactions: TransactionCoordinator
     share_groups: ShareGroups
     share_members: ShareMembers
     share_coordinator: ShareCoordinator

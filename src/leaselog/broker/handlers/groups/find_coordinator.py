@@ -4,14 +4,17 @@
   answer waits until it is there; Kafka would have the client come back.
 - One key up to v3, several from v4 (KIP-699); key types from v1. Share keys, `group:topic id:partition`, are known
   from v6 on (KIP-932): INVALID_REQUEST before that, or if malformed.
-- Nothing keeps transactions yet: their coordinator is named, and refuses them itself.
 """
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode
 
-from leaselog.broker.cluster.cluster import CONSUMER_OFFSETS_TOPIC, SHARE_STATE_TOPIC
+from leaselog.broker.cluster.cluster import (
+    CONSUMER_OFFSETS_TOPIC,
+    SHARE_STATE_TOPIC,
+    TRANSACTION_STATE_TOPIC,
+)
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import ErrorCode, Refused
 from leaselog.wire.messages.find_coordinator import (
@@ -23,6 +26,7 @@ from leaselog.wire.messages.find_coordinator import (
 BATCHES_SINCE = 4
 SHARE_SINCE = 6
 GROUP, TRANSACTION, SHARE = 0, 1, 2
+TOPICS = {GROUP: CONSUMER_OFFSETS_TOPIC, TRANSACTION: TRANSACTION_STATE_TOPIC, SHARE: SHARE_STATE_TOPIC}
 UUID_BYTES = 16
 NO_NODE = -1
 
@@ -84,8 +88,5 @@ def _is_share_key(key: str) -> bool:
 
 async def _make_topic(key_type: int, context: RequestContext) -> Refused | None:
     """The topic that keeps what the coordinator knows; a failure is one to try again after."""
-    if key_type == TRANSACTION:
-        return None
-    topic = SHARE_STATE_TOPIC if key_type == SHARE else CONSUMER_OFFSETS_TOPIC
-    made = await context.broker.cluster.ensure_topic(topic)
+    made = await context.broker.cluster.ensure_topic(TOPICS[key_type])
     return Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE) if isinstance(made, Refused) else None

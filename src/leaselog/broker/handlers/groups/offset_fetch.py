@@ -3,7 +3,8 @@
 - One group up to v7, several from v8 (KIP-709); null topics (from v2) ask for all that a group has.
 - Topics by name up to v9, by id from v10 (KIP-848). An unknown id is UNKNOWN_TOPIC_ID for its partitions; an unknown
   name just has no offset, which is -1 and no error. So does an unknown group.
-- `require_stable` (v7, KIP-447) waits for transactions; there are none yet.
+- With `require_stable` (v7, KIP-447) a partition is UNSTABLE_OFFSET_COMMIT, with no offset, while a transaction is open
+  that has one for it.
 """
 
 from __future__ import annotations
@@ -31,13 +32,15 @@ GROUPS_SINCE = 8
 IDS_SINCE = 10
 
 NONE_COMMITTED = CommittedOffset(-1)
+UNSTABLE = ErrorCode.UNSTABLE_OFFSET_COMMIT
 
 
 @serves(OffsetFetchRequest, versions=(1, 10), kips="KIP-320, 447, 709, 848")
 async def offset_fetch(request: OffsetFetchRequest, context: RequestContext) -> OffsetFetchResponse:
     if context.version < GROUPS_SINCE:
         return await _fetch_one(request, context)
-    groups = await context.broker.turns.gather(_fetch(group, context) for group in request.groups)
+    stable = request.require_stable
+    groups = await context.broker.turns.gather(_fetch(group, stable, context) for group in request.groups)
     return OffsetFetchResponse(groups=groups)
 
 
@@ -49,7 +52,8 @@ async def _fetch_one(request: OffsetFetchRequest, context: RequestContext) -> Of
             OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
             for topic in request.topics
         ]
-    found = await _fetch(OffsetFetchRequestGroup(group_id=request.group_id, topics=topics), context)
+    only = OffsetFetchRequestGroup(group_id=request.group_id, topics=topics)
+    found = await _fetch(only, request.require_stable, context)
     if found.error_code and context.version < GROUP_ERROR_SINCE:
         found.topics = [
             _topic(topic, [_partition(i, NONE_COMMITTED, found.error_code) for i in topic.partition_indexes])
@@ -74,24 +78,26 @@ def _old_shape(partition: OffsetFetchResponsePartitions) -> OffsetFetchResponseP
     )
 
 
-async def _fetch(group: OffsetFetchRequestGroup, context: RequestContext) -> OffsetFetchResponseGroup:
+async def _fetch(
+    group: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
+) -> OffsetFetchResponseGroup:
     topics = None if group.topics is None else [(t, _name(t, context)) for t in group.topics]
     partitions = None if topics is None else _asked(topics)
 
     def command(token: Token) -> FetchOffsets:
-        return FetchOffsets(token, GroupId(group.group_id), partitions)
+        return FetchOffsets(token, GroupId(group.group_id), partitions, require_stable)
 
     answer = await context.broker.groups.ask(GroupId(group.group_id), command, FetchedOffsets)
     if isinstance(answer, Refused):
         return OffsetFetchResponseGroup(group_id=group.group_id, error_code=answer.code)
     if topics is None:
         return OffsetFetchResponseGroup(group_id=group.group_id, topics=_all(answer, context))
-    found = dict(answer.offsets)
+    found = {place: None if place in answer.unstable else committed for place, committed in answer.offsets}
     topics.sort(key=lambda named: named[1] is None)  # Kafka answers what it knows first
     return OffsetFetchResponseGroup(
         group_id=group.group_id,
         topics=[
-            await _answered(topic, name, found, context)
+            await _answered(topic, name, found, answer.unstable, context)
             async for topic, name in context.broker.turns.each(topics)
         ],
     )
@@ -117,6 +123,7 @@ async def _answered(
     topic: OffsetFetchRequestTopics,
     name: str | None,
     found: dict[TopicPartition, CommittedOffset | None],
+    unstable: frozenset[TopicPartition],
     context: RequestContext,
 ) -> OffsetFetchResponseTopics:
     if name is None:
@@ -125,8 +132,9 @@ async def _answered(
     return _topic(
         topic,
         [
-            _partition(index, found[TopicPartition(name, index)] or NONE_COMMITTED)
+            _partition(index, found[place] or NONE_COMMITTED, UNSTABLE if place in unstable else 0)
             async for index in context.broker.turns.each(topic.partition_indexes)
+            for place in (TopicPartition(name, index),)
         ],
     )
 
@@ -137,7 +145,9 @@ def _all(answer: FetchedOffsets, context: RequestContext) -> list[OffsetFetchRes
     for partition, committed in answer.offsets:
         if committed is not None:
             answers = topics.setdefault(partition.topic, [])
-            answers.append(_partition(partition.partition, committed))
+            is_unstable = partition in answer.unstable
+            told = NONE_COMMITTED if is_unstable else committed
+            answers.append(_partition(partition.partition, told, UNSTABLE if is_unstable else 0))
     if context.version < IDS_SINCE:
         return [OffsetFetchResponseTopics(name=name, partitions=found) for name, found in topics.items()]
     logs = context.broker.logs

@@ -7,20 +7,26 @@
   connection, the only sign such a producer can get.
 - Each partition fails alone. A whole request fails only for acks other than -1, 0, 1.
 - Batches are validated and appended here and now, in the order of the connection; only the sync is waited for.
+- A batch of a transaction is written into a partition that is part of that transaction. From v12 on (KIP-890) what is
+  written to becomes part of it; before, the client has added it, and what it has not is TRANSACTION_ABORTABLE (up to
+  v10: INVALID_TXN_STATE). Once it has records there the partition itself knows. Without a transactional id such a batch
+  is TRANSACTIONAL_ID_AUTHORIZATION_FAILED.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 
 from leaselog.broker.cluster.cluster import is_internal
 from leaselog.broker.cluster.partition_lookup import why_not_here
+from leaselog.broker.handlers.records.newcomers import Newcomers, is_transactional, newcomers
 from leaselog.broker.net.api import Reply, RequestContext, serves
 from leaselog.broker.net.dispatch import Unanswerable
 from leaselog.broker.records.partition import Partition
 from leaselog.log import Appended, AppendRefused
-from leaselog.model import ErrorCode
+from leaselog.model import ErrorCode, Refused, TopicPartition
 from leaselog.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -30,8 +36,6 @@ from leaselog.wire.messages.produce import (
     TopicProduceData,
     TopicProduceResponse,
 )
-from leaselog.wire.primitives import Buffer
-from leaselog.wire.record_batch import CRC_START, HEADER_BYTES, TRANSACTIONAL_BIT
 
 ALL, LEADER, NONE = -1, 1, 0
 #: refusals that Kafka makes before it looks at the log, and so without telling where the log starts
@@ -55,15 +59,36 @@ class _Write:
     size_bytes: int = 0
 
 
-@serves(ProduceRequest, versions=(3, 13), kips="KIP-98, 467, 516, 951", advertised_from=0, counts_errors=True)
+@serves(
+    ProduceRequest, versions=(3, 13), kips="KIP-98, 467, 516, 890, 951", advertised_from=0, counts_errors=True
+)
 def produce(request: ProduceRequest, context: RequestContext) -> Reply:
+    joining = newcomers(request, context) if request.transactional_id else None
+    if not joining:
+        return _produce(request, context, {})
+    context.is_exclusive = True
+    return _produce_after(request, context, joining)
+
+
+async def _produce_after(
+    request: ProduceRequest, context: RequestContext, joining: Newcomers
+) -> ProduceResponse | None:
+    """The same, once the partitions are part of the transaction; in one turn of the loop with being told so."""
+    reply = _produce(request, context, await joining.join(context))
+    return await reply if isinstance(reply, Awaitable) else reply
+
+
+def _produce(
+    request: ProduceRequest, context: RequestContext, outside: Mapping[TopicPartition, Refused]
+) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
+    """``outside``: why the transaction has no part in a partition."""
     topics: list[TopicProduceResponse] = []
     writes: list[_Write] = []
     whole = _refusal_of_all(request)
     for topic in request.topic_data:
         if not topic.partition_data:
             continue
-        started = [_start(request, topic, data, context, whole) for data in topic.partition_data]
+        started = [_start(request, topic, data, context, whole, outside) for data in topic.partition_data]
         writes += started
         topics.append(
             TopicProduceResponse(
@@ -107,6 +132,7 @@ def _start(
     data: PartitionProduceData,
     context: RequestContext,
     whole: ErrorCode,
+    outside: Mapping[TopicPartition, Refused],
 ) -> _Write:
     """Appends one partition's batches, or says at once why not."""
     answer = PartitionProduceResponse(index=data.index, base_offset=-1)
@@ -117,6 +143,10 @@ def _start(
     refusal = whole or _refusal(name, partition, data.index, context)
     if refusal is not ErrorCode.NONE or partition is None:
         answer.error_code = refusal
+        return write
+    stranger = outside.get(partition.name)
+    if stranger is not None:
+        answer.error_code, answer.error_message = stranger.code, stranger.message
         return write
     records = data.records
     if records is None or not len(records):
@@ -131,16 +161,11 @@ def _start(
 
 def _refusal_of_all(request: ProduceRequest) -> ErrorCode:
     """Why no partition of the request may be written, if so."""
-    if any(_is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data):
+    if not request.transactional_id and any(
+        is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data
+    ):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE if request.acks in (ALL, LEADER, NONE) else ErrorCode.INVALID_REQUIRED_ACKS
-
-
-def _is_transactional(records: Buffer | None) -> bool:
-    """Whether the bytes begin with a batch of a transaction; what else they are is for the log to say."""
-    if records is None or len(records) < HEADER_BYTES:
-        return False
-    return bool(records[CRC_START + 1] & TRANSACTIONAL_BIT)  # the attributes' low byte
 
 
 def _refusal(name: str | None, partition: Partition | None, index: int, context: RequestContext) -> ErrorCode:

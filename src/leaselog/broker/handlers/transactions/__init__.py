@@ -1,0 +1,1 @@
+"""Transactions: their producers, their partitions, their ends."""
