@@ -24,6 +24,7 @@ from leaselog.broker.net.server import Server
 from leaselog.broker.quotas.client_quotas import ClientQuotas
 from leaselog.broker.quotas.held_bytes import PETTY_BYTES, HeldBytes
 from leaselog.broker.runtime.turns import BUDGET_S, Turns
+from leaselog.model import ANONYMOUS
 from leaselog.wire import codec
 from leaselog.wire.frame_reader import LARGE_BYTES
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -121,6 +122,7 @@ class Scene:
             requests_held=HeldBytes(10**8),
             answers_held=HeldBytes(10**6),
             admit=lambda c: 1,
+            identify=lambda c, host: ANONYMOUS,
             dismiss=lambda c: None,
             untold_refusals=lambda host: 0,
             leave_behind=lambda c: None,

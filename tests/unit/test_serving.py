@@ -51,13 +51,10 @@ def test_in_memory_there_is_no_directory() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("listeners=SSL://:9093", ["SSL://:9093", "no TLS yet"]),
-        ("listeners=SASL_SSL://:9093", ["SASL_SSL", "no TLS yet"]),
         (
             "advertised.listeners=SASL_PLAINTEXT://a:9093",
             ["names SASL_PLAINTEXT", "listeners only PLAINTEXT"],
         ),
-        ("listeners=IN://:1\nlistener.security.protocol.map=IN:SSL", ["IN://:1 asks for SSL"]),
         ("listeners=IN://:1", ["no security protocol is defined for listener IN"]),
         ("listener.security.protocol.map=PLAINTEXT:NONE", ["'PLAINTEXT:NONE'", "expected NAME:PROTOCOL"]),
         ("authorizer.class.name=org.Acl", ["authorizer.class.name is org.Acl", "no authorization"]),
@@ -118,6 +115,14 @@ def test_settings_that_protect_nothing_are_named_in_one_warning() -> None:
     ).warnings
     assert "protect nothing" in warning
     assert warning.endswith(": listener.name.plaintext.sasl.enabled.mechanisms, ssl.keystore.location")
+
+
+def test_settings_of_tls_protect_where_a_listener_has_it_and_nowhere_else() -> None:
+    keys = "ssl.keystore.location=/k\nlistener.name.ssl.ssl.client.auth=required\nlistener.name.in.ssl.protocol=TLS"
+    (warning,) = plan(
+        f"listeners=SSL://:1,IN://:2\nlistener.security.protocol.map=SSL:SSL,IN:PLAINTEXT\n{keys}"
+    ).warnings
+    assert warning.endswith(": listener.name.in.ssl.protocol")
 
 
 def test_more_replicas_than_one_by_default_are_one_with_a_warning() -> None:

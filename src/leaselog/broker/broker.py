@@ -182,6 +182,7 @@ class Broker:
 
     def broker_config_changed(self) -> None:
         self.shares.wake_all()  # it has the defaults of groups
+        self._server.config_changed()
 
     def topic_deleted(self, topic: Topic) -> None:
         self.metrics.topic_gone(topic.name)
@@ -208,6 +209,7 @@ class Broker:
             await reconcile(self)
         self.logins.open(listeners)
         places = await self._server.listen(listeners)
+        self.cluster.configuration.further_check = self._server.check
         self.cluster.advertised.listening_on(
             {listener.name: place for listener, place in zip(listeners, places, strict=True)}
         )

@@ -168,7 +168,7 @@ def _serve(serving: Serving, first_users: Sequence[ScramCredentialSet], args: ar
     try:
         with asyncio.Runner(loop_factory=uvloop.Loop) as runner:
             runner.run(main())
-    except (LockedByAnother, UnusableLog, OSError) as wrong:
+    except (ConfigError, LockedByAnother, UnusableLog, OSError) as wrong:
         print(f"leaselog: {wrong}", file=sys.stderr)
         return 1
     return 0

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Self
 
 from leaselog.broker.config.broker_rules import check_broker
 from leaselog.broker.config.definitions import BROKER
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.properties import parse_properties
+from leaselog.broker.config.security_config import SecurityConfig
 from leaselog.broker.config.synonyms import broker_synonyms, first_synonym
 from leaselog.broker.config.values import Value
-from leaselog.broker.config.views import Flag, Int, OptionalText, OptionalTexts, Text, Texts, View
+from leaselog.broker.config.views import Flag, Int, OptionalText, OptionalTexts, Text, Texts
 
 __all__ = ["BrokerConfig"]
 
@@ -28,12 +29,8 @@ _MECHANISM_PREFIX = re.compile(r"(plain|scram-sha-256|scram-sha-512|oauthbearer)
 _DEFAULTS: Mapping[str, Value] = MappingProxyType({name: key.default for name, key in BROKER.items()})
 
 
-class BrokerConfig(View):
+class BrokerConfig(SecurityConfig):
     """Every broker key with a value, and attributes for those the broker acts on."""
-
-    table = BROKER
-    documents: ClassVar[dict[str, str]] = {}
-    planned: ClassVar[set[str]] = set()
 
     __slots__ = ("originals",)
 
@@ -54,9 +51,7 @@ class BrokerConfig(View):
         "The addresses that clients are told to connect to, as NAME://host:port: whoever asks hears that of the "
         "listener that it asked. Default, and for a listener that is left out: where it listens."
     )
-    listener_security_protocol_map = Text(
-        "The security protocol of each listener name; a listener of any but PLAINTEXT refuses the start."
-    )
+    listener_security_protocol_map = Text("The security protocol of each listener name.")
     inter_broker_listener_name = OptionalText(
         "Has to be the name of a listener; there is no other broker, so nothing else comes of it."
     )
@@ -98,7 +93,7 @@ class BrokerConfig(View):
         "How long until a client hears that its login has failed."
     )
     connection_authentication_timeout_ms = Int(
-        "A connection of a SASL listener that is not logged in by then is closed."
+        "A connection that has not shaken hands by then, or has not logged in where that is asked for, is closed."
     )
 
     # Connections and requests.

@@ -7,7 +7,7 @@ with ``changed``. Views are made on first use after a change and shared by every
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from leaselog.broker.config.broker_config import BrokerConfig
@@ -59,6 +59,8 @@ class Configuration:
         self._default_group: GroupConfig | None = None
         #: why stored broker values are ignored: the properties file has changed since, and they contradict it
         self.ignored_dynamic: str | None = None
+        #: raises ConfigError for values that whoever uses them cannot go on with
+        self.further_check: Callable[[BrokerConfig], None] = lambda _: None
         self._lay_over_broker()
 
     # What holds.
@@ -185,10 +187,9 @@ class Configuration:
         """Kafka answers INVALID_REQUEST for a broker where it says INVALID_CONFIG for a topic (KAFKA-13609)."""
         try:
             check_dynamic_broker(values, per_broker=bool(resource.name))
-            if resource.name:
-                self._static.overridden(self.overrides(self._all_brokers), values)
-            else:
-                self._static.overridden(values, self.overrides(self._this_broker))
+            layers = [self.overrides(self._all_brokers), self.overrides(self._this_broker)]
+            layers[1 if resource.name else 0] = values
+            self.further_check(self._static.overridden(*layers))
         except ConfigError as bad:
             return Refused(ErrorCode.INVALID_REQUEST, str(bad))
         return None

@@ -71,7 +71,7 @@ _ADDED = (
     ("broker", "max.partitions", "INT", "50000", "[1,...]", "MEDIUM", "read-only"),
     ("broker", "recovery.point.interval.bytes", "INT", "262144", "[1,...]", "LOW", "read-only"),
     ("broker", "queued.max.response.bytes", "LONG", "104857600", "", "MEDIUM", "read-only"),
-    ("broker", "connection.authentication.timeout.ms", "INT", "15000", "[1,...]", "MEDIUM", "read-only"),
+    ("broker", "connection.authentication.timeout.ms", "INT", "10000", "[1,...]", "MEDIUM", "read-only"),
     ("broker", "metrics.listener", "STRING", "null", "", "LOW", "read-only"),
     ("group", "errors.deadletterqueue.breaker.ratio", "DOUBLE", "0.0", "[0,...,0.99]", "MEDIUM", "per-group"),
     (

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from leaselog.broker.config.broker_config import BrokerConfig
 from leaselog.broker.config.definitions import BROKER
 from leaselog.broker.config.errors import ConfigError
+from leaselog.broker.config.security_config import SecurityConfig
 from leaselog.broker.config.values import Value
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "named_listeners",
     "parse_address",
     "read_listeners",
+    "settings_of",
 ]
 
 #: what a listener may listen on, and no client can connect to
@@ -125,6 +127,17 @@ def listener_values(config: BrokerConfig, name: str) -> dict[str, Value]:
             except ConfigError as bad:
                 raise ConfigError(f"{prefix}*: {bad}") from None
     return values
+
+
+def settings_of(config: BrokerConfig, listener: Listener) -> SecurityConfig:
+    """What holds for this listener."""
+    values = listener_values(config, listener.name)
+    if (
+        listener.protocol.needs_sasl
+        and f"{listener_prefix(listener.name)}ssl.client.auth" not in config.originals
+    ):
+        values["ssl.client.auth"] = "none"  # as with Apache Kafka: its clients say who they are by SASL
+    return SecurityConfig(values)
 
 
 def parse_address(key: str, text: str) -> Address:

@@ -16,7 +16,19 @@ from typing import ClassVar, Generic, TypeVar, cast, overload
 from leaselog.broker.config.definitions import Definition
 from leaselog.broker.config.values import ConfigType, Value
 
-__all__ = ["Flag", "Int", "Number", "OptionalInt", "OptionalText", "OptionalTexts", "Text", "Texts", "View"]
+__all__ = [
+    "ClassName",
+    "Flag",
+    "Int",
+    "Number",
+    "OptionalInt",
+    "OptionalSecret",
+    "OptionalText",
+    "OptionalTexts",
+    "Text",
+    "Texts",
+    "View",
+]
 
 T = TypeVar("T")
 
@@ -91,6 +103,15 @@ class Text(_Key[str]):
 
 class OptionalText(_Key[str | None]):
     types = (ConfigType.STRING,)
+    nullable = True
+
+
+class ClassName(_Key[str]):
+    types = (ConfigType.CLASS,)
+
+
+class OptionalSecret(_Key[str | None]):
+    types = (ConfigType.PASSWORD,)
     nullable = True
 
 

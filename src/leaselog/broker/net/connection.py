@@ -35,7 +35,7 @@ from leaselog.broker.runtime.metrics import Metrics
 from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.runtime.turns import Measured, Turns, Walk
 from leaselog.broker.security.sasl_session import SaslSession
-from leaselog.model import Principal
+from leaselog.model import ANONYMOUS, Principal
 from leaselog.wire.codec_steps import is_long
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.frame_reader import FrameReader
@@ -74,6 +74,8 @@ class ConnectionHost(Protocol):
         """Seconds, by the loop's clock."""
 
     def admit(self, connection: Connection) -> int: ...
+
+    def identify(self, connection: Connection, host: str) -> Principal | None: ...
 
     def dismiss(self, connection: Connection) -> None: ...
 
@@ -132,6 +134,12 @@ class Connection(asyncio.BufferedProtocol):
         self.client = Client(self._server.admit(self), host, port, self.listener.name)
         if self.listener.protocol.needs_sasl:
             self._ask_for_a_login()
+            return
+        principal = self._server.identify(self, host)
+        if principal is None:
+            self._give_up()
+        elif principal != ANONYMOUS:
+            self.client = replace(self.client, principal=principal)
 
     def get_buffer(self, sizehint: int) -> memoryview:
         buffer = self._frames.buffer()
@@ -438,12 +446,12 @@ class Connection(asyncio.BufferedProtocol):
         told.throttle_time_ms = pause_ms
         return cast(Message, told)
 
-    def pause(self, throttle_ms: int) -> None:
+    def pause(self, pause_ms: int) -> None:
         """Starts and reads nothing for so long; what has started is answered. An earlier pause may end later."""
         if self._is_lost:
             return
         loop = asyncio.get_running_loop()
-        end_s = loop.time() + throttle_ms / 1000
+        end_s = loop.time() + pause_ms / 1000
         if self._throttle is not None:
             end_s = max(end_s, self._throttle.when())
             self._throttle.cancel()

@@ -15,6 +15,7 @@ from leaselog.broker.config.listeners import (
     Address,
     Listener,
     SecurityProtocol,
+    listener_prefix,
     named_listeners,
     parse_address,
     read_listeners,
@@ -65,7 +66,6 @@ def plan_serving(
         changes["default.replication.factor"] = "1"
     serving = config.overridden(changes)
     listeners = read_listeners(serving)
-    _refuse_unkept(listeners)
     for listener in listeners:
         if listener.protocol.needs_sasl:
             read_sasl(serving, listener.name)
@@ -103,15 +103,6 @@ def _listeners_of_arguments(config: BrokerConfig, listen: Sequence[str]) -> str:
     return ",".join(told)
 
 
-def _refuse_unkept(listeners: Sequence[Listener]) -> None:
-    for listener in listeners:
-        if listener.protocol.has_tls:
-            raise ConfigError(
-                f"listeners: {listener} asks for {listener.protocol}, and leaselog has no TLS yet; "
-                "only PLAINTEXT and SASL_PLAINTEXT listeners can be served"
-            )
-
-
 def _data_dir(config: BrokerConfig) -> str:
     if len(config.data_dirs) > 1:
         raise ConfigError(
@@ -125,18 +116,27 @@ def _metrics_address(config: BrokerConfig) -> Address | None:
     return parse_address("metrics.listener", config.metrics_listener) if config.metrics_listener else None
 
 
+def _is_kept(key: str, listeners: Sequence[Listener]) -> bool:
+    """Whether a setting that protects has a listener that it protects."""
+    base = _LISTENER_PREFIX.sub("", key, count=1)
+    concerned = [one for one in listeners if base == key or key.startswith(listener_prefix(one.name))]
+    if base == "principal.builder.class":
+        return bool(concerned)
+    if _OF_LOGINS.fullmatch(base):
+        return any(listener.protocol.needs_sasl for listener in concerned)
+    return base.startswith("ssl.") and any(listener.protocol.has_tls for listener in concerned)
+
+
 def _warnings(config: BrokerConfig, listeners: Sequence[Listener]) -> Iterator[str]:
-    without_prefix = {key: _LISTENER_PREFIX.sub("", key, count=1) for key in config.originals}
-    asks_for_logins = any(listener.protocol.needs_sasl for listener in listeners)
     bare = [
         key
-        for key, base in without_prefix.items()
-        if _PROTECTS.fullmatch(base) and not (asks_for_logins and _OF_LOGINS.fullmatch(base))
+        for key in config.originals
+        if _PROTECTS.fullmatch(_LISTENER_PREFIX.sub("", key, count=1)) and not _is_kept(key, listeners)
     ]
     if bare:
         yield (
-            "these settings protect nothing: no listener asks for a login, or leaselog has no such protection yet: "
-            f"{', '.join(sorted(bare))}"
+            "these settings protect nothing: no listener that they are for has TLS or asks for a login, or leaselog "
+            f"has no such protection yet: {', '.join(sorted(bare))}"
         )
     if config.default_replication_factor > 1:
         yield (

@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from typing import Any
 
 from leaselog.broker.cluster.cluster import Cluster
-from leaselog.broker.config.listeners import Listener
+from leaselog.broker.config.listeners import Listener, settings_of
 from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.runtime import Runtime
 from leaselog.broker.runtime.structured_log import StructuredLog
@@ -18,11 +18,13 @@ from leaselog.broker.security.exchanges import (
     SALT_LENGTH,
     SALT_LETTERS,
     Exchange,
+    LoginFailed,
     PlainExchange,
     ScramExchange,
     nobodys_credential,
 )
 from leaselog.broker.security.plugins import load_plugin
+from leaselog.broker.security.principals import PrincipalBuilder, PrincipalContext, make_principal_builder
 from leaselog.broker.security.sasl_config import MechanismConfig, read_sasl
 from leaselog.broker.security.sasl_session import SaslListener, SaslSession, SessionHost
 from leaselog.model import Principal
@@ -51,7 +53,7 @@ class Logins:
         """Makes ready what these listeners need. ConfigError if one cannot be served."""
         for listener in listeners:
             if listener.protocol.needs_sasl:
-                self._listeners[listener.name] = self._make_ready(listener.name)
+                self._listeners[listener.name] = self._make_ready(listener)
 
     def session(self, host: SessionHost, listener: str) -> SaslSession:
         return SaslSession(self._listeners[listener], host)
@@ -64,13 +66,16 @@ class Logins:
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _make_ready(self, name: str) -> SaslListener:
-        config = read_sasl(self._runtime.config, name)
+    def _make_ready(self, listener: Listener) -> SaslListener:
+        config, settings = (
+            read_sasl(self._runtime.config, listener.name),
+            settings_of(self._runtime.config, listener),
+        )
         begins = {one.name: self._exchanges_of(one) for one in config.mechanisms.values()}
         return SaslListener(
             config,
             begin=lambda mechanism: begins[mechanism](),
-            principal_of=_principal_of,
+            principal_of=partial(_principal_of, listener, make_principal_builder(settings)),
             wall_ms=self._runtime.now_ms,
             monotonic_ms=self._runtime.monotonic_ms,
             metrics=self._runtime.metrics,
@@ -125,5 +130,13 @@ class Logins:
             return False
 
 
-def _principal_of(mechanism: str, user: str, client: Client) -> Principal:
-    return Principal("User", user)
+def _principal_of(
+    listener: Listener, build: PrincipalBuilder, mechanism: str, user: str, client: Client
+) -> Principal:
+    known = PrincipalContext(
+        listener.name, listener.protocol, client.host, sasl_name=user, mechanism=mechanism
+    )
+    try:
+        return build(known)
+    except Exception as failure:
+        raise LoginFailed(f"the principal builder failed: {failure}", user=user) from failure
