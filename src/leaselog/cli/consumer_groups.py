@@ -33,6 +33,7 @@ from leaselog.cli.arguments import (
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.consumer_group_resets import WAYS, Reset, add_reset_arguments, planned_offsets, reset_of
+from leaselog.cli.group_options import add_group_options, check_goes_with, check_scope, states_of, view_of
 from leaselog.cli.output import print_json
 from leaselog.cli.reset_offsets import parse_topics
 from leaselog.client import LATEST, BrokerError
@@ -43,7 +44,6 @@ from leaselog.model import ErrorCode, TopicPartition
 __all__ = ["add_arguments", "run"]
 
 _ACTIONS = ("list", "describe", "delete", "reset_offsets", "delete_offsets")
-_VIEWS = ("members", "offsets", "state")
 _TYPES = (GroupType.CLASSIC, GroupType.CONSUMER)
 #: of a group that only has offsets, and of one whose members are consumers
 _PROTOCOLS = ("", "consumer")
@@ -91,18 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--delete", action="store_true", help="delete groups that have no members")
     action.add_argument("--reset-offsets", action="store_true", help="let groups go on elsewhere")
     action.add_argument("--delete-offsets", action="store_true", help="forget how far a group has come")
-    parser.add_argument("--group", action="append", metavar="ID", help="a group; more than once for several")
-    parser.add_argument("--all-groups", action="store_true", help="every consumer group")
-    parser.add_argument(
-        "--topic", action="append", metavar="TOPIC[:0,1]", help="a topic, or some partitions of it"
-    )  # fmt: skip
-    parser.add_argument("--all-topics", action="store_true", help="every topic the group has offsets for")
-    parser.add_argument("--members", action="store_true", help="with --describe: the members")
-    parser.add_argument("--offsets", action="store_true", help="with --describe: the offsets, as without it")
-    parser.add_argument(
-        "--state", nargs="?", const="", metavar="STATES",
-        help="with --describe: the group's state; with --list: states too, or only groups in these states",
-    )  # fmt: skip
+    add_group_options(parser, "consumer", "a topic, or some partitions of it")
     parser.add_argument(
         "--type", nargs="?", const="", metavar="TYPES",
         help="with --list: types too, or only groups of these types: classic, consumer",
@@ -130,17 +119,15 @@ def run(args: argparse.Namespace) -> int:
 def _checked(args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
     """What the options ask for. Raises ``UsageError``."""
     action = next(name for name in _ACTIONS if getattr(args, name))
-    for option, actions in _GOES_WITH.items():
-        if getattr(args, option) not in (None, False) and action not in actions:
-            raise UsageError(f"{_option(option)} goes with {' or '.join(map(_option, actions))} only")
-    if action not in ("list", "delete_offsets") and bool(args.group) == args.all_groups:
-        raise UsageError(f"{'either' if args.group else 'missing:'} --group ID or --all-groups")
+    check_goes_with(args, action, _GOES_WITH)
+    if action not in ("list", "delete_offsets"):
+        check_scope(args)
     match action:
         case "list":
-            states, types = _states(args.state), _types(args.type)
+            states, types = states_of(args.state, _STATES), _types(args.type)
             return lambda cluster: _list(cluster, args, states, types)
         case "describe":
-            view = _view(args)
+            view = view_of(args)
             return lambda cluster: _describe(cluster, args, view)
         case "delete":
             return lambda cluster: _delete(cluster, args)
@@ -154,31 +141,11 @@ def _checked(args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
             return lambda cluster: _reset_offsets(cluster, reset, args)
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _states(text: str | None) -> list[GroupState]:
-    states = [GroupState(name.strip()) for name in (text or "").split(",") if name.strip()]
-    if any(state not in _STATES for state in states):
-        raise UsageError(f"--state {text}: expected some of {', '.join(s.value for s in _STATES)}")
-    return states
-
-
 def _types(text: str | None) -> list[GroupType]:
     types = [GroupType(name.strip()) for name in (text or "").split(",") if name.strip()]
     if any(kind not in _TYPES for kind in types):
         raise UsageError(f"--type {text}: expected some of {', '.join(t.value for t in _TYPES)}")
     return types
-
-
-def _view(args: argparse.Namespace) -> str:
-    chosen = [name for name in _VIEWS if getattr(args, name) not in (None, False)]
-    if len(chosen) > 1:
-        raise UsageError(" and ".join(map(_option, chosen)) + " exclude each other")
-    if args.state:
-        raise UsageError(f"--describe --state takes no value, not {args.state}")
-    return chosen[0] if chosen else "offsets"
 
 
 def _reset(args: argparse.Namespace) -> Reset:

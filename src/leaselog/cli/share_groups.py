@@ -36,6 +36,14 @@ from leaselog.cli.arguments import (
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
 from leaselog.cli.dead_letter_topics import dead_letter_topics
+from leaselog.cli.group_options import (
+    add_group_options,
+    as_option,
+    check_goes_with,
+    check_scope,
+    states_of,
+    view_of,
+)
 from leaselog.cli.output import print_json
 from leaselog.cli.redrive import GOES_WITH as REDRIVE_GOES_WITH
 from leaselog.cli.redrive import add_redrive_arguments, inspection, redriving
@@ -58,7 +66,6 @@ _ACTIONS = (
     "inspect",
     "redrive",
 )
-_VIEWS = ("members", "offsets", "state")
 _RESETS = ("to_earliest", "to_latest", "to_datetime")
 #: the states a share group can be in
 _STATES = (GroupState.STABLE, GroupState.EMPTY, GroupState.DEAD)
@@ -102,18 +109,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     action.add_argument("--resume", action="store_true", help="resume groups (leaselog)")
     action.add_argument("--inspect", action="store_true", help="show a group's dead letters by cause")
     action.add_argument("--redrive", action="store_true", help="put a group's dead letters back")
-    parser.add_argument("--group", action="append", metavar="ID", help="a group; more than once for several")
-    parser.add_argument("--all-groups", action="store_true", help="every share group")
-    parser.add_argument(
-        "--topic", action="append", metavar="TOPIC[:0,1]", help="a topic; with --reset-offsets also partitions of it"
-    )  # fmt: skip
-    parser.add_argument("--all-topics", action="store_true", help="every topic the group has offsets for")
-    parser.add_argument("--members", action="store_true", help="with --describe: the members")
-    parser.add_argument("--offsets", action="store_true", help="with --describe: the offsets, as without it")
-    parser.add_argument(
-        "--state", nargs="?", const="", metavar="STATES",
-        help="with --describe: the group's state; with --list: states too, or only groups in these states",
-    )  # fmt: skip
+    add_group_options(parser, "share", "a topic; with --reset-offsets also partitions of it")
     parser.add_argument(
         "--verbose",
         action="store_true",
@@ -150,22 +146,20 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked(action: str, args: argparse.Namespace) -> Callable[[Cluster], Awaitable[int]]:
     """What the options ask for. Raises ``UsageError``."""
-    for option, actions in _GOES_WITH.items():
-        if getattr(args, option) not in (None, False) and action not in actions:
-            raise UsageError(f"{_option(option)} goes with {' or '.join(map(_option, actions))} only")
+    check_goes_with(args, action, _GOES_WITH)
     match action:
         case "list":
-            states = _states(args.state)
+            states = None if args.state is None else states_of(args.state, _STATES)
             return lambda cluster: _list(cluster, args, states)
         case "describe":
-            view = _view(args)
-            _check_scope(args)
+            view = view_of(args)
+            check_scope(args)
             return lambda cluster: _describe(cluster, args, view)
         case "delete":
-            _check_scope(args)
+            check_scope(args)
             return lambda cluster: _delete(cluster, args)
         case "pause" | "resume":
-            _check_scope(args)
+            check_scope(args)
             return lambda cluster: change_pauses(cluster, args)
         case "delete_offsets":
             group = _one_group(action, args)
@@ -181,40 +175,11 @@ def _checked(action: str, args: argparse.Namespace) -> Callable[[Cluster], Await
             return lambda cluster: _reset_offsets(cluster, reset, args)
 
 
-def _option(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-def _check_scope(args: argparse.Namespace) -> None:
-    if bool(args.group) == args.all_groups:
-        raise UsageError(f"{'either' if args.group else 'missing:'} --group ID or --all-groups")
-
-
 def _one_group(action: str, args: argparse.Namespace) -> str:
     if not args.group or len(args.group) != 1:
-        raise UsageError(f"{_option(action)} needs one --group ID")
+        raise UsageError(f"{as_option(action)} needs one --group ID")
     group: str = args.group[0]
     return group
-
-
-def _states(text: str | None) -> list[GroupState] | None:
-    """None when nobody asked for states."""
-    if text is None:
-        return None
-    names = [part.strip() for part in text.split(",") if part.strip()]
-    states = [GroupState(name) for name in names]
-    if any(state not in _STATES for state in states):
-        raise UsageError(f"--state {text}: expected some of {', '.join(s.value for s in _STATES)}")
-    return states
-
-
-def _view(args: argparse.Namespace) -> str:
-    chosen = [name for name in _VIEWS if getattr(args, name) not in (None, False)]
-    if len(chosen) > 1:
-        raise UsageError(" and ".join(map(_option, chosen)) + " exclude each other")
-    if args.state:
-        raise UsageError(f"--describe --state takes no value, not {args.state}")
-    return chosen[0] if chosen else "offsets"
 
 
 def _reset(args: argparse.Namespace) -> Reset:
@@ -225,7 +190,7 @@ def _reset(args: argparse.Namespace) -> Reset:
         raise UsageError("--reset-offsets needs either --topic TOPIC or --all-topics")
     chosen = [name for name in _RESETS if getattr(args, name) not in (None, False)]
     if len(chosen) != 1:
-        raise UsageError("--reset-offsets needs one of " + ", ".join(map(_option, _RESETS)))
+        raise UsageError("--reset-offsets needs one of " + ", ".join(map(as_option, _RESETS)))
     to = EARLIEST if args.to_earliest else LATEST if args.to_latest else parse_datetime(args.to_datetime)
     return Reset(group, parse_topics(args.topic) if args.topic else None, to)
 
