@@ -140,8 +140,8 @@ def test_help_imports_nothing_that_takes_time() -> None:
             "acks=2: expected one of",
         ),
         (
-            ["console-producer", *SERVER, "--topic", "t", "--producer-property", "security.protocol=SSL"],
-            "security.protocol=SSL is not supported",
+            ["console-producer", *SERVER, "--topic", "t", "--producer-property", "security.protocol=TLS"],
+            "security.protocol=TLS: expected one of plaintext, ssl, sasl_plaintext, sasl_ssl",
         ),
         (
             PERF_TEST,

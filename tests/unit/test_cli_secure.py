@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import ssl
 import stat
 from datetime import UTC, datetime, timedelta
@@ -24,6 +25,12 @@ def made(directory: Path, *words: str) -> int:
     parser = Parser(prog="secure")
     secure.add_arguments(parser)
     return secure.run(parser.parse_args([str(directory), *words]))
+
+
+def users(directory: Path) -> dict[str, str]:
+    """The passwords of the first users."""
+    said = (directory / "first-users.txt").read_text()
+    return dict(re.findall(r"SCRAM-SHA-512=\[name=(\w+),password=(.*)\]", said))
 
 
 def server_context(directory: Path) -> ssl.SSLContext:
@@ -90,9 +97,7 @@ def test_the_files_say_the_same_passwords_and_each_run_others(tmp_path) -> None:
     for name in ("a", "b"):
         made(tmp_path / name)
     passwords = {
-        (name, user): (tmp_path / name / f"{user}.password").read_text().strip()
-        for name in ("a", "b")
-        for user in ("admin", "client")
+        (name, user): password for name in ("a", "b") for user, password in users(tmp_path / name).items()
     }
     assert len(set(passwords.values())) == 4
     assert all(len(password) == 32 for password in passwords.values())
@@ -106,19 +111,19 @@ def test_the_files_say_the_same_passwords_and_each_run_others(tmp_path) -> None:
 def test_the_passwords_are_not_printed(tmp_path, capsys) -> None:
     made(tmp_path)
     out = capsys.readouterr().out
-    assert (tmp_path / "admin.password").read_text().strip() not in out
+    assert users(tmp_path)["admin"] not in out
     assert "leaselog serve --config" in out
     assert "--command-config" in out
 
 
 def test_nothing_is_overwritten_unasked(tmp_path) -> None:
-    (tmp_path / "admin.password").write_text("mine")
-    with pytest.raises(CommandFailed, match=r"has admin\.password already"):
+    (tmp_path / "ca.key").write_text("mine")
+    with pytest.raises(CommandFailed, match=r"has ca\.key already"):
         made(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["admin.password"]
+    assert [file.name for file in tmp_path.iterdir()] == ["ca.key"]
     assert made(tmp_path, "--force") == 0
-    assert (tmp_path / "admin.password").read_text() != "mine"
-    assert stat.S_IMODE((tmp_path / "admin.password").stat().st_mode) == 0o600
+    assert (tmp_path / "ca.key").read_text() != "mine"
+    assert stat.S_IMODE((tmp_path / "ca.key").stat().st_mode) == 0o600
 
 
 def test_renewed_certificates_are_trusted_by_who_trusted_the_old_ones(tmp_path, capsys) -> None:

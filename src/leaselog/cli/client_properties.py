@@ -8,13 +8,17 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 from leaselog.cli.arguments import CommandFailed, UsageError, given_properties
-from leaselog.client import EARLIEST, LATEST, ClientError
+from leaselog.cli.refused import one_line
+from leaselog.client import EARLIEST, LATEST, ClientError, ConfigError
 from leaselog.client.accumulator import BatchLimits
 from leaselog.client.cluster import Cluster
+from leaselog.client.config_values import ConfigValues
 from leaselog.client.fetcher import FetchLimits
 from leaselog.client.group_consumer import GroupReading
 from leaselog.client.membership import GroupSettings
 from leaselog.client.producer import ProducerSettings
+from leaselog.client.security.config import SecurityConfig
+from leaselog.client.security.names import SECURITY_CONFIGS
 from leaselog.wire.compression import Codec
 from leaselog.wire.errors import DecodeError
 
@@ -29,7 +33,7 @@ _PATIENCE_MS = 1_000
 #: what every client may say and nothing here depends on
 _HARMLESS = frozenset({
     "bootstrap.servers", "key.serializer", "value.serializer", "key.deserializer", "value.deserializer",
-    "security.protocol", "transactional.id",
+    "transactional.id",
 })  # fmt: skip
 
 
@@ -39,9 +43,10 @@ class ClientProperties:
     def __init__(self, values: Mapping[str, str]) -> None:
         self._values = dict(values)
         self._used = set[str]()
-        protocol = self.text("security.protocol", "PLAINTEXT")
-        if protocol.upper() != "PLAINTEXT":
-            raise UsageError(f"security.protocol={protocol} is not supported, only PLAINTEXT")
+        try:
+            self.security = SecurityConfig.of(ConfigValues(self._values))
+        except ConfigError as wrong:
+            raise UsageError(str(wrong)) from None
         if self._values.get("transactional.id"):
             raise UsageError("transactional.id is not supported: there are no transactions yet")
 
@@ -74,7 +79,7 @@ class ClientProperties:
 
     def without_effect(self) -> list[str]:
         """Keys that were given and mean nothing to this client; complete once every setting has been made."""
-        return sorted(self._values.keys() - self._used - _HARMLESS)
+        return sorted(self._values.keys() - self._used - _HARMLESS - SECURITY_CONFIGS)
 
     def cluster(self, bootstrap_servers: str) -> Cluster:
         try:
@@ -84,6 +89,7 @@ class ClientProperties:
                 request_timeout_ms=self.integer("request.timeout.ms", 30_000),
                 api_timeout_ms=self.integer("default.api.timeout.ms", 60_000),
                 patience_ms=_PATIENCE_MS,
+                security=self.security,
             )
         except ValueError as wrong:
             raise UsageError(f"--bootstrap-server {bootstrap_servers}: {wrong}") from None
@@ -166,4 +172,4 @@ def run_with_cluster(
     try:
         return asyncio.run(main())
     except (ClientError, DecodeError) as failed:
-        raise CommandFailed(str(failed)) from failed
+        raise CommandFailed(one_line(failed, properties.security)) from failed

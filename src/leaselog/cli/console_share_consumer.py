@@ -26,6 +26,7 @@ from leaselog.cli.arguments import (
 )
 from leaselog.cli.print_loop import PrintLoop
 from leaselog.cli.record_format import RecordFormat, Shown, as_json, as_line
+from leaselog.cli.refused import one_line
 from leaselog.cli.stop_signals import on_signals
 from leaselog.cli.text_deserializers import ToText, as_it_is, to_text
 from leaselog.client import AcknowledgeType, AsyncShareConsumer, ClientError, ConfigError, ShareRecord
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         return asyncio.run(_main(consumer, args, show))
     except ClientError as failed:
-        raise CommandFailed(str(failed)) from failed
+        raise CommandFailed(one_line(failed, consumer.config.security)) from failed
     finally:
         if args.enable_systest_events:
             print("shutdown_complete", flush=True)
@@ -171,7 +172,7 @@ def _text_of(key: str, given: str | None, properties: dict[str, str]) -> ToText:
 
 
 async def _main(consumer: AsyncShareConsumer[bytes, bytes], args: argparse.Namespace, show: Printer) -> int:
-    async with Cluster(args.bootstrap_server) as cluster:
+    async with Cluster(args.bootstrap_server, security=consumer.config.security) as cluster:
         await cluster.any_connection()  # whoever types a wrong address hears of it now
     terminated = asyncio.Event()
     running = asyncio.current_task()

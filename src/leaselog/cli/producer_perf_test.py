@@ -19,6 +19,7 @@ from leaselog.cli.arguments import (
     properties_file,
 )
 from leaselog.cli.client_properties import ClientProperties, run_with_cluster
+from leaselog.cli.refused import one_line
 from leaselog.client import ClientError
 from leaselog.client.cluster import Cluster
 from leaselog.client.producer import BatchProducer, Delivered
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
                 test.begin()
                 await test.send(producer, payload)
         except ClientError as failed:
-            raise CommandFailed(str(failed)) from failed
+            raise CommandFailed(one_line(failed, properties.security)) from failed
         test.print_totals()
         return 1 if test.failed else 0
 

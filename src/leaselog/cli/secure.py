@@ -18,7 +18,7 @@ from pathlib import Path
 from leaselog.cli.arguments import CommandFailed, UsageError, positive
 from leaselog.cli.extras import need
 from leaselog.cli.output import print_json
-from leaselog.cli.secure_files import ADMIN, CLIENT, Layout, properties_files
+from leaselog.cli.secure_files import ADMIN, CLIENT, FIRST_USERS, Layout, properties_files
 
 __all__ = ["add_arguments", "run"]
 
@@ -91,7 +91,6 @@ def _all(layout: Layout, names: list[str], args: argparse.Namespace) -> dict[str
         "broker.pem": authority.broker("broker", names, now=now, days=args.days),
         "client.pem": authority.client(CLIENT, now=now, days=args.days),
         **{name: text.encode() for name, text in properties_files(layout, passwords).items()},
-        **{f"{user}.password": f"{password}\n".encode() for user, password in passwords.items()},
     }
 
 
@@ -147,9 +146,9 @@ def _tell(layout: Layout, files: Mapping[str, bytes], args: argparse.Namespace) 
         print("The broker takes them up when it is started again.")
         return
     print(f"""
-Start the broker; the first start needs the users' passwords, later ones do without:
+Start the broker, with its first users ({FIRST_USERS} is needed once, and may be deleted then):
 
-  leaselog serve --config {there}/broker.properties --data-dir {there}/data
+  leaselog serve --config {there}/broker.properties --data-dir {there}/data --add-scram @{there}/{FIRST_USERS}
 
 Then administer it:
 

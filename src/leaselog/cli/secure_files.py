@@ -12,9 +12,11 @@ from pathlib import Path
 
 from leaselog.sasl.jaas import SCRAM_MODULE, entry
 
-__all__ = ["ADMIN", "CLIENT", "MECHANISM", "Layout", "properties_files", "properties_text"]
+__all__ = ["ADMIN", "CLIENT", "FIRST_USERS", "MECHANISM", "Layout", "properties_files", "properties_text"]
 
 MECHANISM = "SCRAM-SHA-512"
+#: for the broker's first start: `leaselog serve --add-scram @FILE`, a line a user as Kafka's own tool takes them
+FIRST_USERS = "first-users.txt"
 #: the users: who may do everything, and who may do what rules say
 ADMIN, CLIENT = "admin", "client"
 #: of a certificate's name, CN=alice,… is User:alice
@@ -51,6 +53,9 @@ def properties_files(layout: Layout, passwords: Mapping[str, str]) -> dict[str, 
         f"{CLIENT}.properties": _user(layout, CLIENT, passwords[CLIENT]),
         f"{CLIENT}-certificate.properties": _certificate(layout),
         f"{CLIENT}-librdkafka.properties": _librdkafka(layout, passwords[CLIENT]),
+        FIRST_USERS: "".join(
+            f"{MECHANISM}=[name={user},password={password}]\n" for user, password in passwords.items()
+        ),
     }
 
 

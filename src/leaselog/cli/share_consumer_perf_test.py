@@ -17,6 +17,7 @@ from datetime import datetime
 
 from leaselog.cli.arguments import CommandFailed, UsageError, key_values, positive, properties_file
 from leaselog.cli.console_share_consumer import share_consumer
+from leaselog.cli.refused import one_line
 from leaselog.client import AsyncShareConsumer, ClientError, ShareRecord
 from leaselog.client.cluster import Cluster
 from leaselog.client.share.metrics import MetricName
@@ -90,12 +91,12 @@ def run(args: argparse.Namespace) -> int:
     try:
         return asyncio.run(_main(consumers, args))
     except ClientError as failed:
-        raise CommandFailed(str(failed)) from failed
+        raise CommandFailed(one_line(failed, consumers[0].config.security)) from failed
     except ExceptionGroup as group:  # of the consumers, of which the others were ended then
         known, others = group.split(ClientError)
         if known is None or others is not None:
             raise
-        raise CommandFailed(str(known.exceptions[0])) from group
+        raise CommandFailed(one_line(known.exceptions[0], consumers[0].config.security)) from group
 
 
 def consumer_values(args: argparse.Namespace) -> dict[str, str]:
@@ -150,7 +151,7 @@ def line(span: Span, ended_s: float, pattern: str, consumer: int | None = None) 
 
 
 async def _main(consumers: Sequence[Consumer], args: argparse.Namespace) -> int:
-    async with Cluster(args.bootstrap_server) as cluster:
+    async with Cluster(args.bootstrap_server, security=consumers[0].config.security) as cluster:
         await cluster.any_connection()  # whoever types a wrong address hears of it now
     if not args.hide_header:
         print(HEADER, flush=True)

@@ -28,6 +28,7 @@ from leaselog.cli.arguments import (
 )
 from leaselog.cli.extras import need, need_posix
 from leaselog.cli.handler_name import find_handler
+from leaselog.cli.refused import one_line
 from leaselog.cli.source_changes import check_watching
 from leaselog.cli.stop_signals import forget_signals, on_signals
 from leaselog.cli.supervision import Supervision
@@ -241,7 +242,7 @@ class _Working:
             self._tell(prepared)
             self._work()
         except ClientError as failed:
-            raise CommandFailed(str(failed)) from failed
+            raise CommandFailed(one_line(failed, self._consumer.config.security)) from failed
         except WrongHandler as wrong:
             raise UsageError(str(wrong)) from wrong
         finally:
@@ -259,6 +260,7 @@ class _Working:
                 client_id=config.client_id,
                 request_timeout_ms=config.request_timeout_ms,
                 api_timeout_ms=config.default_api_timeout_ms,
+                security=config.security,
             ) as cluster:
                 return await prepare(cluster, config.group_id, args.dead_letter_topic)
 
