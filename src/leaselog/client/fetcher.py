@@ -15,6 +15,7 @@ from leaselog.client.cluster import RETRY_BACKOFF_MS, Cluster
 from leaselog.client.errors import BrokerError, ClientError, raise_for
 from leaselog.client.topology import Node, TopicInfo
 from leaselog.model import ErrorCode, TopicPartition
+from leaselog.wire.isolation import with_fate
 from leaselog.wire.messages.fetch import (
     AbortedTransaction,
     FetchPartition,
@@ -341,17 +342,12 @@ def _readable(
     start: int,
 ) -> list[tuple[int, BatchHeader]]:
     """Batches an application may see: no control batches, and nothing of a transaction known to be aborted."""
-    begun = sorted(aborted, key=lambda a: a.first_offset, reverse=True)
-    aborting, kept = set[int](), []
-    for position, header in batches:
-        while begun and begun[-1].first_offset < header.end_offset:
-            aborting.add(begun.pop().producer_id)
-        if header.is_control:
-            # Commit or abort, it ends whatever transaction its producer had open.
-            aborting.discard(header.producer_id)
-        elif header.end_offset > start and not (header.is_transactional and header.producer_id in aborting):
-            kept.append((position, header))
-    return kept
+    begun = ((one.producer_id, one.first_offset) for one in aborted)
+    return [
+        (position, header)
+        for position, header, is_aborted in with_fate(batches, begun)
+        if not (is_aborted or header.is_control) and header.end_offset > start
+    ]
 
 
 async def list_offsets(

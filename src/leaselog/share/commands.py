@@ -91,8 +91,8 @@ class Acquire:
     #: the log's batches are grouped up to this size into one acquired range
     batch_size: int = 500
     mode: AcquireMode = AcquireMode.BATCH_OPTIMIZED
-    #: read_committed: records of aborted transactions among them, ascending
-    aborted: tuple[Span, ...] = ()
+    #: what is archived and delivered to nobody, ascending: markers, and with read_committed aborted transactions
+    withheld: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

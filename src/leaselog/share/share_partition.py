@@ -315,11 +315,11 @@ class SharePartition:
         for low, high in gaps(command.fetch_offset, command.batches):
             self._window.rewrite(low, high, _missing)
         picked, fresh_end = pick(command, self._window, self.limits)
-        if command.aborted:
+        if command.withheld:
             if fresh_end is not None:
                 picked += self._take_in(command, fresh_end, UNREAD)
                 fresh_end = None
-            picked = self._without_aborted(picked, command.aborted)
+            picked = self._without_withheld(picked, command.withheld)
         return self._hand_out(command, picked, fresh_end, now_ms + self.limits.lock_duration_ms)
 
     def _take_in(self, command: Acquire, end: int, cell: Cell) -> list[tuple[int, int]]:
@@ -335,15 +335,15 @@ class SharePartition:
         window.became_available = woken  # what is taken with this very read wakes nobody
         return fresh
 
-    def _without_aborted(
-        self, picked: list[tuple[int, int]], aborted: tuple[Span, ...]
+    def _without_withheld(
+        self, picked: list[tuple[int, int]], withheld: tuple[Span, ...]
     ) -> list[tuple[int, int]]:
-        """Archive what belongs to aborted transactions, as if it had been delivered and rejected."""
+        """Archive what nobody is to get, as if it had been delivered and rejected."""
         writing = self._writing()
         kept: list[tuple[int, int]] = []
         for start, end in picked:
-            for low, high, is_aborted in outside(start, end, aborted):
-                if is_aborted:
+            for low, high, is_withheld in outside(start, end, withheld):
+                if is_withheld:
                     gone = self._window.rewrite(low, high, lambda cell: _archived(cell, writing.token))
                     writing.add(gone)
                 else:

@@ -39,7 +39,9 @@ class GroupConfig(View):
     share_auto_offset_reset = Text(
         "Where a new group begins: latest, earliest, or by_duration:PnDTnHnMn.nS ago."
     )
-    share_isolation_level = Text("read_committed hides the records of aborted transactions.", planned=True)
+    share_isolation_level = Text(
+        "read_committed hides the records of aborted transactions, and all that lies behind an open one."
+    )
     share_renew_acknowledge_enable = Flag("Members may renew the leases of records.")
     errors_deadletterqueue_topic_name = Text(
         "The group's dead-letter topic; empty: records are archived without a dead letter."

@@ -64,6 +64,7 @@ A = TypeVar("A")
 #: into so many parts chance is cut where pauses are spread
 _CHANCES = 1001
 
+READ_COMMITTED = "read_committed"
 #: what became of an acknowledgement: None when it is safe
 Report = Callable[[Refused | None], None]
 
@@ -144,6 +145,7 @@ class SharePartitionOwner:
         self._config: GroupConfig = support.cluster.configuration.group(group_id)
         #: whether the configuration has a topic for them; the machine has them if the feature is on, too
         self._names_dead_letters = False
+        self._reader.read_committed(self._config.share_isolation_level == READ_COMMITTED)
         self._log_start = 0
         self._reports: dict[WriteToken, Report] = {}
         self._timer = LeaseTimer()
@@ -226,7 +228,7 @@ class SharePartitionOwner:
         if self._is_paused():
             return False
         offset = machine.next_fetch_offset
-        return offset < self.partition.log.high_watermark and (offset < machine.end or not machine.is_full)
+        return offset < self._reader.visible_end and (offset < machine.end or not machine.is_full)
 
     def _is_paused(self) -> bool:
         return self._support.delivery.is_paused(self.key.group_id, self._config)
@@ -269,7 +271,7 @@ class SharePartitionOwner:
         if not read.spans:
             return NOTHING_ACQUIRED
         answer = self._handle(
-            Acquire(member, offset, tuple(read.spans), max_records, max(1, batch_size), mode)
+            Acquire(member, offset, tuple(read.spans), max_records, max(1, batch_size), mode, read.withheld)
         )
         if isinstance(answer, Refused):
             return answer
@@ -317,6 +319,7 @@ class SharePartitionOwner:
         config = self._support.cluster.configuration.group(self.key.group_id)
         if config is not self._config or self._names_dead_letters is not machine.limits.has_dead_letters:
             self._config = config
+            self._reader.read_committed(config.share_isolation_level == READ_COMMITTED)
             limits = self._limits()
             if limits != machine.limits:
                 self._handle(ChangeLimits(limits))

@@ -11,6 +11,11 @@ what does not hold is read again. Bytes that are the same twice are what the dis
 are; others are refused until they are read as they were written. Offsets are under no checksum: batches that do not
 follow on each other are read twice, too, since whoever believes a gap gives up what lies in it.
 
+A marker that ends a transaction is no record, so it is withheld: the machine archives it and delivers it to nobody. For
+a group that reads committed records (`share.isolation.level`) so are batches of aborted transactions, and there is only
+what lies before the last stable offset, which does not change either. When the group's level is altered, what was kept
+is forgotten.
+
 Bounds: a reader keeps `MAX_KEPT_READ_BYTES` at most, and all together what `share_kept_reads` lets them.
 """
 
@@ -23,9 +28,10 @@ from operator import attrgetter
 
 from leaselog.broker.lending.kept_reads import KeptReads
 from leaselog.broker.runtime.structured_log import StructuredLog
-from leaselog.log import PartitionLog
+from leaselog.log import AbortedTransaction, PartitionLog
 from leaselog.model import ErrorCode, Refused, Span
 from leaselog.wire.errors import CorruptBatch, DecodeError
+from leaselog.wire.isolation import with_fate
 from leaselog.wire.record_batch import HEADER_BYTES, check_crc, iterate_headers
 
 __all__ = ["BatchesRead", "ShareReader"]
@@ -54,6 +60,8 @@ class BatchesRead:
     spans: list[Span] = field(default_factory=list)
     #: where each begins in ``data``, and where the last one ends
     positions: list[int] = field(default_factory=lambda: [0])
+    #: batches that nobody is to get, ascending
+    withheld: tuple[Span, ...] = ()
 
     def covering(self, start: int, end: int) -> memoryview:
         """The bytes of all batches that hold one of these offsets, and of those between them."""
@@ -82,16 +90,20 @@ class BatchesRead:
         if behind - first == len(spans):
             return self  # as mostly where jobs lie in batches of many
         positions = [position - start for position in self.positions[first : behind + 1]]
-        return BatchesRead(self.data[start:end], spans[first:behind], positions)
+        low, high = spans[first].start, spans[behind - 1].end
+        withheld = self.withheld and tuple(span for span in self.withheld if low <= span.start < high)
+        return BatchesRead(self.data[start:end], spans[first:behind], positions, withheld)
 
 
 class ShareReader:
     """Reads one log for one group."""
 
-    __slots__ = ("_kept", "_kept_reads", "_last", "_log", "_record_bytes")
+    __slots__ = ("_committed", "_kept", "_kept_reads", "_last", "_log", "_record_bytes")
 
     def __init__(self, log: PartitionLog, kept_reads: KeptReads) -> None:
         self._log = log
+        #: nothing beyond the last stable offset is read, and what is aborted is told
+        self._committed = False
         self._kept_reads = kept_reads
         self._record_bytes = FIRST_GUESS_BYTES
         self._kept: BatchesRead | None = None
@@ -109,16 +121,27 @@ class ShareReader:
             self._kept = None
             self._kept_reads.keeps_nothing(self)
 
+    def read_committed(self, committed: bool) -> None:
+        """From here on, whether only committed records are wanted."""
+        if committed is not self._committed:
+            self.forget_kept()
+            self._committed = committed
+
+    @property
+    def visible_end(self) -> int:
+        """One past the last offset there is to read."""
+        return self._log.visible_end(committed=self._committed)
+
     def readable_bytes(self, offset: int, wanted_bytes: int) -> int:
         """How many bytes there are to read from that offset, counted up to those wanted.
 
         All of them if the log goes on in another segment, as in Apache Kafka: nobody waits at the end of a file.
         """
-        high_watermark = self._log.high_watermark
-        if offset >= high_watermark:
+        end = self.visible_end
+        if offset >= end:
             return 0
-        found = self._log.locate(offset, wanted_bytes)
-        last = self._log.locate(high_watermark - 1, 0)
+        found = self._log.locate(offset, wanted_bytes, end)
+        last = self._log.locate(end - 1, 0, end)
         if isinstance(found, Refused) or isinstance(last, Refused) or last.file is not found.file:
             return wanted_bytes
         # what stops short of the limit because batches are whole is there all the same
@@ -153,6 +176,7 @@ class ShareReader:
                 break
             base = read.positions[-1]
             read.spans += found.spans
+            read.withheld += tuple(found.markers)
             read.positions += [base + end for end in found.ends]
             chunks.append(found.data)
             at, guess_bytes = read.spans[-1].end, guess_bytes * GROWTH
@@ -160,6 +184,12 @@ class ShareReader:
             return read
         read.data = memoryview(chunks[0] if len(chunks) == 1 else b"".join(chunks))
         self._record_bytes = max(1, -(-len(read.data) // sum(map(len, read.spans))))
+        if self._committed:
+            aborted = self._log.aborted_among(read.data)
+            if isinstance(aborted, Refused):
+                return aborted
+            if aborted:
+                read.withheld = tuple(sorted((*read.withheld, *_aborted_spans(read.data, aborted))))
         if len(read.data) > MAX_KEPT_READ_BYTES:
             return read
         self._kept = read
@@ -170,7 +200,7 @@ class ShareReader:
         """What holds up, or is the same twice."""
         before = b""
         for _ in range(MAX_READS):
-            data = self._log.read(at, limit, min_one_batch=is_needed)
+            data = self._log.read(at, limit, self.visible_end, min_one_batch=is_needed)
             if isinstance(data, Refused):
                 return data
             try:
@@ -208,6 +238,12 @@ def _size_bytes(read: BatchesRead) -> int:
     return len(read.data) + SPAN_BYTES * len(read.spans)
 
 
+def _aborted_spans(data: memoryview, aborted: list[AbortedTransaction]) -> tuple[Span, ...]:
+    begun = ((one.producer_id, one.first_offset) for one in aborted)
+    batches = with_fate(iterate_headers(data), begun)
+    return tuple(Span(header.base_offset, header.end_offset) for _, header, is_gone in batches if is_gone)
+
+
 @dataclass(frozen=True, slots=True)
 class _Chunk:
     """What one read brought."""
@@ -216,18 +252,22 @@ class _Chunk:
     spans: list[Span]
     #: where each batch ends in ``data``
     ends: list[int]
+    #: those that end a transaction
+    markers: list[Span]
     #: which checksum does not hold
     damage: CorruptBatch | None
 
 
 def _taken_apart(data: bytes) -> _Chunk:
     """Raises ``DecodeError`` where there is no telling where a batch ends."""
-    spans, ends, damage = list[Span](), list[int](), None
+    spans, ends, markers, damage = list[Span](), list[int](), list[Span](), None
     for position, header in iterate_headers(data):
         spans.append(Span(header.base_offset, header.end_offset))
+        if header.is_control and header.has_producer:
+            markers.append(spans[-1])
         ends.append(position + header.size_bytes)
         try:
             check_crc(data, header, position)
         except CorruptBatch as bad:
             damage = damage or bad
-    return _Chunk(data, spans, ends, damage)
+    return _Chunk(data, spans, ends, markers, damage)
