@@ -96,6 +96,19 @@ class BrokerConfig(SecurityConfig):
         "A connection that has not shaken hands by then, or has not logged in where that is asked for, is closed."
     )
 
+    # Tokens, of OAUTHBEARER.
+    sasl_oauthbearer_jwks_endpoint_url = OptionalText(
+        "Where the keys are that tokens are signed with, as a JWKS document: file://, http:// or https://."
+    )
+    sasl_oauthbearer_jwks_endpoint_refresh_ms = Int("How long until that document is read again.")
+    sasl_oauthbearer_expected_issuer = OptionalText("Who has to have issued a token (its claim iss).")
+    sasl_oauthbearer_expected_audience = Texts("For whom a token has to be: one of these (its claim aud).")
+    sasl_oauthbearer_allow_unverified_issuer = Flag("Without an expected issuer anybody's tokens count.")
+    sasl_oauthbearer_allow_unverified_audience = Flag("Without an expected audience tokens for others count.")
+    sasl_oauthbearer_clock_skew_seconds = Int("How far the clock of who issues tokens may be off.")
+    sasl_oauthbearer_scope_claim_name = Text("The claim of a token with its scopes.")
+    sasl_oauthbearer_sub_claim_name = Text("The claim of a token with the name of its user.")
+
     # Connections and requests.
     max_connections = Int("Connections at once; one more is closed.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")

@@ -12,11 +12,20 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from leaselog.sasl import plain
+from leaselog.broker.security.tokens import TokenCheck, TokenRefused
+from leaselog.sasl import oauthbearer, plain
 from leaselog.sasl.errors import MalformedMessage, SaslError
 from leaselog.sasl.scram import MIN_ITERATIONS, Credential, Mechanism, ScramServer
 
-__all__ = ["Exchange", "LoggedIn", "LoginFailed", "PlainExchange", "ScramExchange", "nobodys_credential"]
+__all__ = [
+    "BearerExchange",
+    "Exchange",
+    "LoggedIn",
+    "LoginFailed",
+    "PlainExchange",
+    "ScramExchange",
+    "nobodys_credential",
+]
 
 PasswordCheck: TypeAlias = Callable[[str, str], Awaitable[bool]]
 
@@ -62,6 +71,28 @@ class PlainExchange:
             raise LoginFailed("wrong password, or nobody of that name", told=told, user=login.user)
         _refuse_another(login.authorization_id, login.user)
         return LoggedIn(login.user)
+
+
+class BearerExchange:
+    def __init__(self, check: TokenCheck) -> None:
+        self._check = check
+        #: what the client has been told of its token, and why
+        self._refused: tuple[str, str] | None = None
+
+    async def hear(self, said: bytes) -> bytes | LoggedIn:
+        if self._refused is not None:  # it has heard, and says so
+            raise LoginFailed(self._refused[1], told=self._refused[0])
+        login = oauthbearer.read(said)
+        try:
+            valid = await self._check(login.token)
+        except TokenRefused as refused:
+            answer = oauthbearer.refusal(refused.status)
+            self._refused = (answer.decode(), str(refused))
+            return answer
+        if login.authorization_id and login.authorization_id != valid.user:
+            told = "Authentication failed: Client requested an authorization id that is different from the token's"
+            raise LoginFailed("asks to act as somebody else", told=told, user=valid.user)
+        return LoggedIn(valid.user, expires_ms=valid.expires_ms)
 
 
 class ScramExchange:

@@ -17,6 +17,7 @@ from leaselog.broker.runtime.structured_log import StructuredLog
 from leaselog.broker.security.exchanges import (
     SALT_LENGTH,
     SALT_LETTERS,
+    BearerExchange,
     Exchange,
     LoginFailed,
     PlainExchange,
@@ -27,8 +28,10 @@ from leaselog.broker.security.plugins import load_plugin
 from leaselog.broker.security.principals import PrincipalBuilder, PrincipalContext, make_principal_builder
 from leaselog.broker.security.sasl_config import MechanismConfig, read_sasl
 from leaselog.broker.security.sasl_session import SaslListener, SaslSession, SessionHost
+from leaselog.broker.security.token_config import make_token_check
 from leaselog.model import Principal
 from leaselog.sasl import plain
+from leaselog.sasl.oauthbearer import OAUTHBEARER
 from leaselog.sasl.plain import PLAIN
 from leaselog.sasl.scram import MECHANISMS, Credential, Mechanism
 
@@ -84,6 +87,11 @@ class Logins:
     def _exchanges_of(self, config: MechanismConfig) -> Callable[[], Exchange]:
         if config.name == PLAIN:
             return partial(PlainExchange, self._password_check(config))
+        if config.name == OAUTHBEARER:
+            check = make_token_check(
+                config, self._runtime.now_ms, lambda: self._runtime.monotonic_ms() / 1000, self._ask_plugin
+            )
+            return partial(BearerExchange, check)
         return partial(self._scram_exchange, MECHANISMS[config.name])
 
     def _scram_exchange(self, mechanism: Mechanism) -> ScramExchange:
@@ -110,24 +118,25 @@ class Logins:
                 return plain.are_same(users.get(user), password)
 
             return is_right
-        return partial(
-            self._ask_plugin,
-            load_plugin(f"{config.prefix}sasl.server.callback.handler.class", config.handler),
-        )
+        plugin = load_plugin(f"{config.prefix}sasl.server.callback.handler.class", config.handler)
 
-    async def _ask_plugin(self, plugin: Callable[..., Any], user: str, password: str) -> bool:
-        """A coroutine function is awaited, any other function is called on a thread. What it raises is a refusal."""
+        async def plugin_says_so(user: str, password: str) -> bool:
+            return (await self._ask_plugin(plugin, user, password)) is True
+
+        return plugin_says_so
+
+    async def _ask_plugin(self, plugin: Callable[..., Any], *told: str) -> object:
+        """A coroutine function is awaited, any other function is called on a thread. What it raises is a None."""
         try:
             if iscoroutinefunction(plugin):
-                return (await plugin(user, password)) is True
+                return await plugin(*told)
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(CHECKING_THREADS, thread_name_prefix="leaselog-login")
-            loop = asyncio.get_running_loop()
-            return (await loop.run_in_executor(self._threads, plugin, user, password)) is True
+            return await asyncio.get_running_loop().run_in_executor(self._threads, plugin, *told)
         except Exception as failure:  # noqa: BLE001 - somebody else's code
             # Without its text: it may have quoted the password.
-            log.error("a password check failed", plugin=plugin, failure=type(failure).__name__)
-            return False
+            log.error("a plug-in of logins failed", plugin=plugin, failure=type(failure).__name__)
+            return None
 
 
 def _principal_of(
