@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, Producer
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from tests.certificates import Authority, Owned
 
 from interop.broker_process import BrokerProcess
@@ -163,3 +164,57 @@ def test_a_client_that_says_nothing_or_something_else_is_not_kept(
     with tls_socket(broker.addresses[0], context(authority)) as connected:
         connected.sendall(API_VERSIONS)
         assert answer(connected)
+
+
+def renew(broker: BrokerProcess, authority: Authority, values: dict[str, str]) -> None:
+    """As an administrator does, over the listener that is not in question."""
+    admin = AdminClient({"bootstrap.servers": broker.addresses[2]})
+    entries = [
+        ConfigEntry(f"listener.name.mutual.{key}", value, incremental_operation=AlterConfigOpType.SET)
+        for key, value in values.items()
+    ]
+    resource = ConfigResource(ResourceType.BROKER, "0", incremental_configs=entries)
+    (done,) = admin.incremental_alter_configs([resource]).values()
+    done.result(20)
+
+
+def test_a_key_is_renewed_while_the_broker_runs_and_a_bad_one_changes_nothing(
+    broker: BrokerProcess, authority: Authority, alice: Owned, tmp_path: Path
+) -> None:
+    with_alice = context(authority)
+    (tmp_path / "alice.pem").write_text(alice.key() + alice.pem)
+    with_alice.load_cert_chain(tmp_path / "alice.pem")
+
+    def shown() -> bytes | None:
+        with tls_socket(broker.addresses[1], with_alice) as connected:
+            return connected.getpeercert(binary_form=True)
+
+    newer = authority.signs(("CN", "broker"))
+    with tls_socket(broker.addresses[1], with_alice) as before:
+        first = shown()
+        for key, chain in (("no key", newer.pem), (newer.key("key-secret"), authority.pem)):
+            with pytest.raises(KafkaException) as refused:
+                renew(broker, authority, {"ssl.keystore.key": key, "ssl.keystore.certificate.chain": chain})
+            assert refused.value.args[0].code() == KafkaError.INVALID_REQUEST
+            assert "key-secret" not in refused.value.args[0].str()
+            assert shown() == first
+        renew(
+            broker,
+            authority,
+            {"ssl.keystore.key": newer.key("key-secret"), "ssl.keystore.certificate.chain": newer.pem},
+        )
+        assert shown() == newer.der != first
+        before.sendall(API_VERSIONS)
+        assert answer(before)  # on the key that it began with
+    admin = AdminClient({"bootstrap.servers": broker.addresses[2]})
+    (described,) = admin.describe_configs([ConfigResource(ResourceType.BROKER, "0")]).values()
+    told = described.result(20)
+    assert told["listener.name.mutual.ssl.keystore.key"].value is None
+    secrets = [
+        name for name, entry in told.items() if "secret" in str(entry.value) or "PRIVATE" in str(entry.value)
+    ]
+    assert secrets == []
+    # and from its own log, when it comes back
+    broker.stop()
+    broker.start()
+    assert shown() == newer.der

@@ -21,9 +21,6 @@ _FIXED = "INVALID_REQUEST: Cannot update these configs dynamically"
 UNLIKE_KAFKA = {
     "BROKER: SET:listeners=PLAINTEXT://:1": f"{_FIXED}: [listeners]",
     "BROKER:0 SET:ssl.keystore.password=x": f"{_FIXED}: [ssl.keystore.password]",
-    "BROKER:0 SET:listener.name.internal.ssl.keystore.password=x": (
-        f"{_FIXED}: [listener.name.internal.ssl.keystore.password]"
-    ),
     "BROKER:0 SET:max.connections.per.ip.overrides=hostName1:100": (
         "INVALID_REQUEST: max.connections.per.ip.overrides: 'hostName1:100', expected ADDRESS:COUNT"
     ),
@@ -84,7 +81,7 @@ def answer_to(rig: Rig, question: str) -> str:
         "listener.security.protocol.map",
         "ssl.client.auth",
         "sasl.enabled.mechanisms",
-        "listener.name.plaintext.max.connections",
+        "listener.name.plaintext.ssl.client.auth",
     ],
 )
 def test_what_takes_no_effect_while_the_broker_runs_is_not_said_to_be_done(key: str) -> None:

@@ -16,9 +16,17 @@ class Door:
         self.now_ms = 0.0
         self.bounds = ConnectionBounds(lambda: self.config, self.quotas, lambda: self.now_ms)
 
-    def knock(self, host: str = "10.0.0.1", *, open_count: int = 1, open_of_host: int = 1) -> str | int:
+    def knock(
+        self,
+        host: str = "10.0.0.1",
+        *,
+        open_count: int = 1,
+        open_of_host: int = 1,
+        listener: str = "",
+        there: int = 1,
+    ) -> str | int:
         """Why the connection is refused, or how long it is to wait."""
-        verdict = self.bounds.judge(host, open_count, open_of_host)
+        verdict = self.bounds.judge(host, open_count, open_of_host, listener, there)
         return verdict.refusal or verdict.pause_ms
 
 
@@ -73,3 +81,19 @@ def test_an_address_over_its_quota_is_told_apart_and_counts_for_no_rate() -> Non
     assert "its address" in verdict.refusal
     assert verdict.pause_ms == 1000
     assert [door.knock("10.0.0.2") for _ in range(91)] == [0] * 90 + [100]
+
+
+def test_a_listener_has_bounds_of_its_own_beside_those_of_all() -> None:
+    door = Door(
+        listener_name_out_max_connections="2",
+        listener_name_out_max_connection_creation_rate="1",
+        max_connections="10",
+        quota_window_num="2",
+    )
+    assert door.knock(listener="OUT", there=2) == 0
+    assert "too many" in str(door.knock(listener="OUT", there=3))
+    assert "too many" in str(door.knock(listener="IN", there=3, open_count=11))
+    assert door.knock(listener="IN", there=3) == 0
+    told = [door.knock(listener="OUT", there=1) for _ in range(4)]
+    assert "too fast" in str(told[-1])
+    assert door.knock(listener="IN", there=1) == 0

@@ -293,7 +293,9 @@ def test_the_oldest_of_too_many_handshakes_gives_way(monkeypatch: pytest.MonkeyP
     served(story)
 
 
-@pytest.mark.parametrize("bound", ["max_connections", "max_connections_per_ip"])
+@pytest.mark.parametrize(
+    "bound", ["max_connections", "max_connections_per_ip", "listener_name_ssl_max_connections"]
+)
 def test_one_connection_too_many_is_closed_before_it_has_said_a_word(bound: str) -> None:
     async def story(box: Box, server: Server, listener: Listener) -> None:
         silent, second, third = (Peer(server, listener) for _ in range(3))

@@ -110,13 +110,14 @@ class BrokerConfig(SecurityConfig):
     sasl_oauthbearer_sub_claim_name = Text("The claim of a token with the name of its user.")
 
     # Connections and requests.
-    max_connections = Int("Connections at once; one more is closed.")
+    max_connections = Int("Connections at once, of all or of a listener by its name; one more is closed.")
     max_connections_per_ip = Int("Connections at once from one address; one more is closed.")
     max_connections_per_ip_overrides = Text(
         "Other bounds for some addresses, as ADDRESS:COUNT,ADDRESS:COUNT; names are not looked up."
     )
     max_connection_creation_rate = Int(
-        "New connections a second; one that comes too early waits up to a second, or is closed."
+        "New connections a second, of all or of a listener by its name; one that comes too early waits up to a "
+        "second, or is closed."
     )
     connections_max_idle_ms = Int("An idle connection is closed after this long; negative: never.")
     queued_max_request_bytes = Int(

@@ -55,9 +55,15 @@ def _refuse_any(why: str, names: Collection[str]) -> None:
 
 
 def _is_fixed(name: str) -> bool:
-    """Read at start only. There is one listener, so what is set for a listener by name never takes effect."""
+    """Read at start only: of what is set for a listener by name all but its keys and its bounds."""
     definition = base_definition(name)
-    return definition is not None and (definition.mode is UpdateMode.READ_ONLY or definition.name != name)
+    if definition is None or (definition.name != name and _is_of_a_running_listener(definition.name)):
+        return False
+    return definition.mode is UpdateMode.READ_ONLY or definition.name != name
+
+
+def _is_of_a_running_listener(base: str) -> bool:
+    return _is_key_store(base) or base in ("max.connections", "max.connection.creation.rate")
 
 
 def _is_key_store(name: str) -> bool:

@@ -21,8 +21,10 @@ __all__ = [
     "EVERY_ADDRESS",
     "Address",
     "Listener",
+    "ListenerBounds",
     "SecurityProtocol",
     "advertised_addresses",
+    "bounds_of_listener",
     "listener_prefix",
     "listener_values",
     "named_listeners",
@@ -127,6 +129,24 @@ def listener_values(config: BrokerConfig, name: str) -> dict[str, Value]:
             except ConfigError as bad:
                 raise ConfigError(f"{prefix}*: {bad}") from None
     return values
+
+
+class ListenerBounds(NamedTuple):
+    """What is set for one listener by its name; None: only the bounds of the whole broker hold."""
+
+    connections: int | None
+    rate: int | None
+
+
+def bounds_of_listener(config: BrokerConfig, name: str) -> ListenerBounds:
+    prefix = listener_prefix(name)
+
+    def bound(key: str) -> int | None:
+        text = config.originals.get(prefix + key)
+        value = None if text is None else BROKER[key].parse(text)
+        return value if isinstance(value, int) else None
+
+    return ListenerBounds(bound("max.connections"), bound("max.connection.creation.rate"))
 
 
 def settings_of(config: BrokerConfig, listener: Listener) -> SecurityConfig:

@@ -184,7 +184,9 @@ class Server:
         self._open[listener] += 1
         self._hosts[host] += 1
         self.metrics.connection_accepted()
-        verdict = self._bounds.judge(host, self._open.total(), self._hosts[host])
+        verdict = self._bounds.judge(
+            host, self._open.total(), self._hosts[host], listener, self._open[listener]
+        )
         if verdict.pause_ms:
             newcomer.pause(verdict.pause_ms)
         if verdict.refusal:
