@@ -49,10 +49,11 @@ class Asking:
             self.want_records(0, self._state.config.max_poll_records)
 
     def _may_fetch_ahead(self) -> bool:
-        if self._state.config.acquire_mode == RECORD_LIMIT or self._state.is_worked_on:
+        state = self._state
+        if state.config.acquire_mode == RECORD_LIMIT or state.is_worked_on:
             return False
-        slow = self._state.metrics.between_polls.latest
-        return slow is not None and slow < self._state.lock_ms * _PREFETCH_BELOW
+        slow = state.metrics.between_polls.latest
+        return slow is not None and slow < state.lock_ms * _PREFETCH_BELOW
 
     def _fetches_behind_buffer(self) -> bool:
         """The poll that waits will take all of the buffer: the broker may work while the records are decoded."""
@@ -61,47 +62,50 @@ class Asking:
 
     def next_ms(self, now_ms: int) -> int | None:
         """When `step` should be called again although nothing happened; None if there is no need."""
-        times = [self._state.membership.next_ms, self._state.routes.next_ms]
-        for node in self._state.nodes.values():
+        state = self._state
+        times = [state.membership.next_ms, state.routes.next_ms]
+        for node in state.nodes.values():
             if node.outbox and node.under_way is None:
                 times.append(_speaks_at_ms(node))
             if self._fetch_wait_ms is not None and node.not_before_ms > now_ms:
                 times.append(node.not_before_ms)
             times += [bundle.deadline_ms for bundle in node.outbox]
         times.append(self._buffer.late_ms)
-        if self._state.one_by_one_until_ms is not None:
-            times.append(self._state.one_by_one_until_ms)
-        if self._state.is_worked_on:
-            times += [self._renewals.at_ms(lease) for lease, _ in self._state.holdings.leases()]
+        if state.one_by_one_until_ms is not None:
+            times.append(state.one_by_one_until_ms)
+        if state.is_worked_on:
+            times += [self._renewals.at_ms(lease) for lease, _ in state.holdings.leases()]
         due = [at for at in times if at is not None]
         return max(now_ms, min(due)) if due else None
 
     def step(self, now_ms: int) -> list[Step]:
         """The requests to send now."""
+        state = self._state
         steps = list[Step]()
-        beat = self._state.membership.heartbeat(now_ms)
+        beat = state.membership.heartbeat(now_ms)
         if beat is not None:
-            self._state.heartbeat_sent_ms = now_ms
-            steps.append(CoordinatorAsk(beat, self._state.must_find_coordinator))
-            self._state.must_find_coordinator = False
-        self._state.routes.follow(self._state.membership.assignment, now_ms)
-        if (topics := self._state.routes.take_question(now_ms)) is not None:
+            state.heartbeat_sent_ms = now_ms
+            steps.append(CoordinatorAsk(beat, state.must_find_coordinator))
+            state.must_find_coordinator = False
+        state.routes.follow(state.membership.assignment, now_ms)
+        if (topics := state.routes.take_question(now_ms)) is not None:
             steps.append(MetadataAsk(topics))
         self._buffer.give_back_late(now_ms)
-        if self._state.one_by_one_until_ms is not None and now_ms >= self._state.one_by_one_until_ms:
-            self._state.one_by_one_until_ms = None
-            self._settling.queue_said(now_ms, None, self._state.deadline_ms(now_ms), is_urgent=True)
-        if self._state.is_worked_on:
+        if state.one_by_one_until_ms is not None and now_ms >= state.one_by_one_until_ms:
+            state.one_by_one_until_ms = None
+            self._settling.queue_said(now_ms, None, state.deadline_ms(now_ms), is_urgent=True)
+        if state.is_worked_on:
             self._renewals.renew_due(now_ms)
         fetch_nodes = self._choose_fetch_nodes(now_ms)
-        for node in list(self._state.nodes.values()):
+        for node in list(state.nodes.values()):
             self._settling.drop_hopeless(node, now_ms)
             if (ask := self._ask_of(node, node.node_id in fetch_nodes, now_ms)) is not None:
-                self._state.sent_ms[node.node_id] = now_ms
+                state.sent_ms[node.node_id] = now_ms
                 steps.append(ask)
         return steps
 
     def _ask_of(self, node: NodeSession, may_fetch: bool, now_ms: int) -> NodeAsk | None:
+        state = self._state
         if node.under_way is not None or now_ms < node.not_before_ms:
             return None
         must_speak = any(bundle.is_urgent or bundle.renews for bundle in node.outbox)
@@ -109,36 +113,35 @@ class Asking:
             is_ahead = node.node_id in self._buffer.node_ids
             wish = FetchWish(
                 max_wait_ms=0 if is_ahead else self._fetch_wait_ms or 0,
-                min_bytes=self._state.config.fetch_min_bytes,
-                max_bytes=self._state.config.fetch_max_bytes,
+                min_bytes=state.config.fetch_min_bytes,
+                max_bytes=state.config.fetch_max_bytes,
                 max_records=self._fetch_limit,
-                acquire_mode=self._state.config.acquire_mode,
-                ranges_only=self._state.ranges_only,
+                acquire_mode=state.config.acquire_mode,
+                ranges_only=state.ranges_only,
             )
-            return node.fetch(self._state.routes.by_node.get(node.node_id, ()), wish, now_ms)
+            return node.fetch(state.routes.by_node.get(node.node_id, ()), wish, now_ms)
         if node.outbox and now_ms >= _speaks_at_ms(node):
             return node.acknowledge(now_ms)
         return None
 
     def _choose_fetch_nodes(self, now_ms: int) -> set[int]:
         """Brokers to fetch from now: all that lead something, or in record_limit mode one after the other."""
+        state = self._state
         wait_ms = self._fetch_wait_ms
-        if wait_ms is None or self._state.is_closing or self._state.holdings.is_renewing:
+        if wait_ms is None or state.is_closing or state.holdings.is_renewing:
             return set()
-        for node_id in self._state.routes.by_node:
-            if node_id not in self._state.nodes:
-                self._state.nodes[node_id] = NodeSession(
-                    node_id, self._state.config.group_id, self._state.member_id
-                )
+        for node_id in state.routes.by_node:
+            if node_id not in state.nodes:
+                state.nodes[node_id] = NodeSession(node_id, state.config.group_id, state.member_id)
         buffered = self._buffer.node_ids
         if buffered and self._fetches_behind_buffer():
             buffered = set()
-        ready = [n for n in sorted(self._state.routes.by_node) if n not in buffered]
-        if wait_ms == 0 and not any(self._state.nodes[n].under_way for n in ready):
+        ready = [n for n in sorted(state.routes.by_node) if n not in buffered]
+        if wait_ms == 0 and not any(state.nodes[n].under_way for n in ready):
             self._fetch_wait_ms = None  # asked for once; a poll that waits asks again each time it looks
-        if self._state.config.acquire_mode != RECORD_LIMIT or not ready:
+        if state.config.acquire_mode != RECORD_LIMIT or not ready:
             return set(ready)
-        under_way = [node.under_way for node in self._state.nodes.values()]
+        under_way = [node.under_way for node in state.nodes.values()]
         if any(ask is not None and ask.fetches for ask in under_way) or buffered:
             return set()
         after = [n for n in ready if n > self._last_fetched_node]

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from leaselog.client.errors import ClientError
 from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.acknowledgements import Commit
 from leaselog.client.share.asking import Asking
@@ -26,14 +25,11 @@ from leaselog.client.share.extras import GIVEN_BACK, Extra
 from leaselog.client.share.fetch_buffer import FetchBuffer
 from leaselog.client.share.hearing import Hearing
 from leaselog.client.share.holdings import Holdings
-from leaselog.client.share.node_session import NodeAsk
 from leaselog.client.share.record import ShareRecord
 from leaselog.client.share.renewing import Renewals
 from leaselog.client.share.settling import Settling
-from leaselog.client.share.steps import Acknowledged, Step
-from leaselog.client.topology import Topology
+from leaselog.client.share.steps import Acknowledged
 from leaselog.model import TopicPartition
-from leaselog.wire.schema import Message
 
 __all__ = ["ShareCore"]
 
@@ -51,8 +47,14 @@ class ShareCore:
         self._renewals = Renewals(self._state)
         self._settling = Settling(self._state, self._renewals)
         self._buffer = FetchBuffer(self._state)
-        self._asking = Asking(self._state, self._buffer, self._settling, self._renewals)
-        self._hearing = Hearing(self._state, self._buffer, self._settling)
+        asking = Asking(self._state, self._buffer, self._settling, self._renewals)
+        hearing = Hearing(self._state, self._buffer, self._settling)
+        # What goes out and what comes in is theirs alone, and called for every job: no call between.
+        self.step, self.next_ms, self.end_sessions = asking.step, asking.next_ms, asking.end_sessions
+        self.want_records, self.want_nothing = asking.want_records, asking.want_nothing
+        self.end_poll = asking.end_poll
+        self.heard, self.unheard = hearing.heard, hearing.unheard
+        self.abandon = self._settling.abandon
         #: of the last poll, those whose work was seen to begin: of the others nobody can tell, unless there are some
         self._begun = set[AnyRecord]()
         #: a worker acknowledges what it holds, and `renew` is a handler's wish for more time
@@ -73,46 +75,9 @@ class ShareCore:
         """After how many deliveries the group gives up a record; None: nobody knows."""
         self._state.delivery_limit = limit
 
-    # requests and answers
-
-    def step(self, now_ms: int) -> list[Step]:
-        """The requests to send now."""
-        return self._asking.step(now_ms)
-
-    def next_ms(self, now_ms: int) -> int | None:
-        """When `step` should be called again although nothing happened; None if there is no need."""
-        return self._asking.next_ms(now_ms)
-
-    def heard(self, ask: Step, answer: Message | Topology, now_ms: int) -> None:
-        self._hearing.heard(ask, answer, now_ms)
-
-    def unheard(self, ask: Step, error: ClientError, now_ms: int) -> None:
-        """There is no answer and will be none."""
-        self._hearing.unheard(ask, error, now_ms)
-
     def met(self, node_id: int, *, knows_extras: bool) -> None:
         """There is a connection to this broker; whether it is leaselog's."""
         self._state.nodes[node_id].knows_extras = knows_extras
-
-    def want_records(self, wait_ms: int, limit: int) -> None:
-        """The next `step` fetches; brokers with nothing to give may think about it for so long."""
-        self._asking.want_records(wait_ms, limit)
-
-    def want_nothing(self) -> None:
-        """No more fetches until somebody wants records again."""
-        self._asking.want_nothing()
-
-    def end_poll(self, returned: int) -> None:
-        """The application got this many records and will come back: fetch ahead if that seems wise."""
-        self._asking.end_poll(returned)
-
-    def end_sessions(self, now_ms: int) -> list[NodeAsk]:
-        """The last request to each broker that is free for it: what is held of it and not accepted goes back."""
-        return self._asking.end_sessions(now_ms)
-
-    def abandon(self, why: ClientError, now_ms: int) -> None:
-        """Whatever is still undecided will never be: the connections go now."""
-        self._settling.abandon(why, now_ms)
 
     # the application's calls
 
@@ -134,15 +99,16 @@ class ShareCore:
 
     def subscribe(self, topics: Iterable[str], now_ms: int) -> None:
         """Replaces the subscription; an empty one leaves the group. What was fetched of other topics is given back."""
+        state = self._state
         wanted = frozenset(topics)
         if any(not isinstance(topic, str) or not topic.strip() for topic in wanted):
             raise ValueError("a subscription consists of names of topics")
-        if wanted == self._state.subscription:
+        if wanted == state.subscription:
             return
-        self.commit_said(now_ms, self._state.config.default_api_timeout_ms)
-        self._state.subscription = wanted
-        self._state.membership.subscribe(wanted)
-        self._state.routes.subscribe(wanted, now_ms)
+        self.commit_said(now_ms, state.config.default_api_timeout_ms)
+        state.subscription = wanted
+        state.membership.subscribe(wanted)
+        state.routes.subscribe(wanted, now_ms)
         self._buffer.keep_topics(wanted, now_ms)
 
     def begin_poll(self, now_ms: int) -> list[AnyRecord]:
@@ -150,22 +116,23 @@ class ShareCore:
 
         Raises ``IllegalState``. Returns records to present again where the configuration asks for that.
         """
-        if not self._state.subscription:
+        state = self._state
+        if not state.subscription:
             raise IllegalState("Consumer is not subscribed to any topics.")
         self._mark_poll(now_ms)
-        self._state.is_worked_on = False
+        state.is_worked_on = False
         self._begun.clear()
-        if not self._state.config.is_explicit:
+        if not state.config.is_explicit:
             self.holdings.accept_all()
         elif again := self.holdings.unacknowledged():
-            if not self._state.config.presents_again:
+            if not state.config.presents_again:
                 raise IllegalState(
                     f"All records must be acknowledged in explicit acknowledgement mode. {len(again)} are not,"
                     f" the first is {again[0]}"
                 )
-            self._settling.queue_said(now_ms, None, self._state.deadline_ms(now_ms), is_urgent=False)
+            self._settling.queue_said(now_ms, None, state.deadline_ms(now_ms), is_urgent=False)
             return again
-        self._settling.queue_said(now_ms, None, self._state.deadline_ms(now_ms), is_urgent=False)
+        self._settling.queue_said(now_ms, None, state.deadline_ms(now_ms), is_urgent=False)
         return []
 
     def begin_next(self, now_ms: int) -> bool:
@@ -187,11 +154,12 @@ class ShareCore:
 
     def begin_work(self, now_ms: int) -> None:
         """As `begin_poll`, for a worker that acknowledges each record when it is done with it, and says so here."""
-        if not self._state.subscription:
+        state = self._state
+        if not state.subscription:
             raise IllegalState("Consumer is not subscribed to any topics.")
         self._mark_poll(now_ms)
-        self._state.is_worked_on = True
-        self._settling.queue_said(now_ms, None, self._state.deadline_ms(now_ms), is_urgent=True)
+        state.is_worked_on = True
+        self._settling.queue_said(now_ms, None, state.deadline_ms(now_ms), is_urgent=True)
 
     def _mark_poll(self, now_ms: int) -> None:
         self.metrics.polled(now_ms)
@@ -215,10 +183,11 @@ class ShareCore:
         return records[:1]
 
     def _raise_what_to_know(self) -> None:
-        if (failed := self._state.membership.take_error()) is not None:
+        state = self._state
+        if (failed := state.membership.take_error()) is not None:
             raise failed
-        if self._state.errors:
-            raise self._state.errors.popleft()
+        if state.errors:
+            raise state.errors.popleft()
 
     def acknowledge(
         self, record: AnyRecord, kind: AcknowledgeType = AcknowledgeType.ACCEPT, extra: Extra | None = None
@@ -315,7 +284,7 @@ class ShareCore:
             self.give_back_unbegun(record for record in left if record not in self._begun)
         self.queue_said(now_ms)
         self._state.is_closing = True
-        self._asking.want_nothing()
+        self.want_nothing()
         self._buffer.give_back_all(now_ms)
         self._state.membership.leave()
 

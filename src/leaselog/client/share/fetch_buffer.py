@@ -48,30 +48,29 @@ class FetchBuffer:
         return self._late_at_ms(self.queue[0]) if self.queue else None
 
     def take(self, now_ms: int, limit: int) -> list[AnyRecord]:
+        state = self._state
         records = list[AnyRecord]()
-        while self.queue and len(records) < limit and not self._state.errors:
+        while self.queue and len(records) < limit and not state.errors:
             acquired = self.queue[0]
             lease = acquired.lease
             if lease.life.ended is not None or lease.deadline_ms <= now_ms:
-                self._state.metrics.expired_in_buffer += len(acquired.rest())
+                state.metrics.expired_in_buffer += len(acquired.rest())
                 self.queue.popleft()  # it is somebody else's already: handing it out would be a second copy
                 continue
             taken = acquired.take(limit - len(records), self._decoding)
             lease.delivered_ms = now_ms
             records += taken.records
             if taken.settled:
-                gaps = Bundle(lease, taken.settled, self._state.deadline_ms(now_ms), is_visible=False)
+                gaps = Bundle(lease, taken.settled, state.deadline_ms(now_ms), is_visible=False)
                 gaps.rides_until_ms = now_ms + RIDE_MS
-                self._state.send(gaps)
+                state.send(gaps)
             if taken.error is not None:
-                self._state.errors.append(
-                    BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{lease.where}: {taken.error}")
-                )
+                state.errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{lease.where}: {taken.error}"))
             if acquired.is_empty:
                 self.queue.popleft()
-        if not records and self._state.errors:
-            raise self._state.errors.popleft()
-        self._state.holdings.deliver(records)
+        if not records and state.errors:
+            raise state.errors.popleft()
+        state.holdings.deliver(records)
         return records
 
     def give_back_all(self, now_ms: int) -> None:

@@ -33,17 +33,17 @@ class Hearing:
         self._settling = settling
 
     def heard(self, ask: Step, answer: Message | Topology, now_ms: int) -> None:
+        """The answer to a request that `step` has named."""
+        state = self._state
         match ask:
             case CoordinatorAsk():
                 assert isinstance(answer, ShareGroupHeartbeatResponse)
-                self._state.metrics.heartbeat(now_ms, now_ms - self._state.heartbeat_sent_ms)
-                self._state.must_find_coordinator = self._state.membership.answered(
-                    ask.request, answer, now_ms
-                )
-                self._state.metrics.rebalances = self._state.membership.rebalances
+                state.metrics.heartbeat(now_ms, now_ms - state.heartbeat_sent_ms)
+                state.must_find_coordinator = state.membership.answered(ask.request, answer, now_ms)
+                state.metrics.rebalances = state.membership.rebalances
             case MetadataAsk():
                 assert isinstance(answer, Topology)
-                self._state.errors.extend(self._state.routes.learned(ask.topics, answer, now_ms))
+                state.errors.extend(state.routes.learned(ask.topics, answer, now_ms))
             case NodeAsk():
                 if isinstance(answer, ShareFetchResponse):
                     self._fetched(ask, answer, now_ms)
@@ -53,19 +53,20 @@ class Hearing:
 
     def unheard(self, ask: Step, error: ClientError, now_ms: int) -> None:
         """There is no answer and will be none."""
+        state = self._state
         if not error.is_retriable:
-            self._state.errors.append(error)
+            state.errors.append(error)
         match ask:
             case CoordinatorAsk():
-                self._state.must_find_coordinator = True
-                self._state.membership.unanswered(now_ms)
+                state.must_find_coordinator = True
+                state.membership.unanswered(now_ms)
             case MetadataAsk():
-                self._state.routes.learned_nothing(now_ms)
+                state.routes.learned_nothing(now_ms)
             case NodeAsk():
-                node = self._state.nodes[ask.node_id]
+                node = state.nodes[ask.node_id]
                 node.lost()
                 self._hold_back(node, now_ms)
-                self._state.routes.doubt(now_ms)
+                state.routes.doubt(now_ms)
                 for some in ask.bundles.values():
                     for bundle in some:
                         self._settling.settle(bundle, error, now_ms)
@@ -86,21 +87,22 @@ class Hearing:
         return False
 
     def _fetched(self, ask: NodeAsk, answer: ShareFetchResponse, now_ms: int) -> None:
-        node = self._state.nodes[ask.node_id]
-        life, sent_ms = node.life, self._state.sent_ms[ask.node_id]
-        self._state.metrics.fetch_latency.record(now_ms - sent_ms, now_ms)
-        self._state.metrics.throttled.record(answer.throttle_time_ms, now_ms)
+        state = self._state
+        node = state.nodes[ask.node_id]
+        life, sent_ms = node.life, state.sent_ms[ask.node_id]
+        state.metrics.fetch_latency.record(now_ms - sent_ms, now_ms)
+        state.metrics.throttled.record(answer.throttle_time_ms, now_ms)
         if not self._top_level(node, ask, answer.error_code, answer.error_message, now_ms):
             return
         if answer.throttle_time_ms:
             node.not_before_ms = now_ms + answer.throttle_time_ms
         if answer.acquisition_lock_timeout_ms > 0:
-            self._state.lock_timeout_ms = answer.acquisition_lock_timeout_ms
+            state.lock_timeout_ms = answer.acquisition_lock_timeout_ms
         decided = set[TopicIdPartition]()
         records = failed = 0
         for topic in answer.responses:
             for data in topic.partitions:
-                where = self._state.routes.where(topic.topic_id, data.partition_index)
+                where = state.routes.where(topic.topic_id, data.partition_index)
                 if where in ask.bundles:
                     decided.add(where)
                     error = _error(data.acknowledge_error_code, data.acknowledge_error_message)
@@ -116,29 +118,30 @@ class Hearing:
         if failed:
             self._hold_back(node, now_ms)
         if records:
-            self._state.metrics.records.record(records, now_ms)
+            state.metrics.records.record(records, now_ms)
         assert node.life is life, "an answer without an error keeps the session"
 
     def _buffer_up(self, node: NodeSession, where: TopicIdPartition, data: PartitionData, now_ms: int) -> int:
+        state = self._state
         lease = Lease(
             where,
             node.node_id,
             node.life,
-            now_ms + self._state.lock_ms,
+            now_ms + state.lock_ms,
             now_ms,
-            delivery_limit=self._state.delivery_limit,
+            delivery_limit=state.delivery_limit,
         )
         told = [(r.first_offset, r.last_offset, r.delivery_count) for r in data.acquired_records]
         try:
             ranges = list(leased_ranges(told))
         except DecodeError as bad:
             # Whatever was leased comes back to the broker by itself when its lease runs out.
-            self._state.errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {bad}"))
+            state.errors.append(BrokerError(ErrorCode.CORRUPT_MESSAGE, f"{where}: {bad}"))
             return 0
         left_out_bytes = data.left_out_bytes if isinstance(data, RangesPartitionData) else 0
         acquired = Acquired(lease, data.records or b"", ranges, left_out_bytes)
-        self._state.metrics.bytes.record(acquired.bytes - left_out_bytes, now_ms)
-        if self._state.is_closing or where.topic in self._state.subscription:
+        state.metrics.bytes.record(acquired.bytes - left_out_bytes, now_ms)
+        if state.is_closing or where.topic in state.subscription:
             self._buffer.queue.append(acquired)  # ending the session gives it back
             return sum(end - start for start, end, _ in ranges)
         self._buffer.give_back(acquired, now_ms)
@@ -150,31 +153,33 @@ class Hearing:
         node.not_before_ms = max(node.not_before_ms, now_ms + self._state.backoff_ms(node.failures))
 
     def _fetch_failed(self, where: TopicIdPartition, data: PartitionData, now_ms: int) -> None:
+        state = self._state
         error = BrokerError(data.error_code, data.error_message or str(where))
         if error.code in _TOLD_BY_POLL:
-            self._state.errors.append(error)
+            state.errors.append(error)
         elif error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
-            self._state.routes.led_by(where, data.current_leader.leader_id, now_ms)
+            state.routes.led_by(where, data.current_leader.leader_id, now_ms)
         elif error.is_retriable:
-            self._state.routes.doubt(now_ms)
+            state.routes.doubt(now_ms)
 
     def _acknowledged(self, ask: NodeAsk, answer: ShareAcknowledgeResponse, now_ms: int) -> None:
-        node = self._state.nodes[ask.node_id]
+        state = self._state
+        node = state.nodes[ask.node_id]
         if answer.throttle_time_ms:
             node.not_before_ms = now_ms + answer.throttle_time_ms
         if not self._top_level(node, ask, answer.error_code, answer.error_message, now_ms):
             return
         if answer.acquisition_lock_timeout_ms > 0:
-            self._state.lock_timeout_ms = answer.acquisition_lock_timeout_ms
+            state.lock_timeout_ms = answer.acquisition_lock_timeout_ms
         decided = set[TopicIdPartition]()
         for topic in answer.responses:
             for data in topic.partitions:
-                where = self._state.routes.where(topic.topic_id, data.partition_index)
+                where = state.routes.where(topic.topic_id, data.partition_index)
                 if where in ask.bundles:
                     decided.add(where)
                     error = _error(data.error_code, data.error_message)
                     if error is not None and error.code in FINAL_FOR_ACKNOWLEDGEMENTS:
-                        self._state.routes.led_by(where, data.current_leader.leader_id, now_ms)
+                        state.routes.led_by(where, data.current_leader.leader_id, now_ms)
                     self._settling.decided(node, ask.bundles[where], error, now_ms)
         self._settling.undecided(node, ask, decided, now_ms)
 

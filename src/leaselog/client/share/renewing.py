@@ -40,10 +40,11 @@ class Renewals:
         self._state.send(Bundle(lease, types, lease.deadline_ms, is_urgent=True, is_visible=False))
 
     def renewed(self, bundle: Bundle, error: ClientError | None, sent_ms: int) -> None:
+        state = self._state
         if not bundle.is_visible:
             bundle.lease.is_renewing = False
             if error is None:
-                bundle.lease.deadline_ms = sent_ms + self._state.lock_ms
+                bundle.lease.deadline_ms = sent_ms + state.lock_ms
             else:
                 bundle.lease.is_renewable = False
             return
@@ -52,8 +53,8 @@ class Renewals:
             old.where,
             old.node_id,
             old.life,
-            sent_ms + self._state.lock_ms,
+            sent_ms + state.lock_ms,
             sent_ms,
             delivery_limit=old.delivery_limit,
         )
-        self._state.holdings.renewed(bundle, lease if error is None else None)
+        state.holdings.renewed(bundle, lease if error is None else None)

@@ -33,15 +33,16 @@ class Settling:
         self._renewals = renewals
 
     def queue_said(self, now_ms: int, commit: Commit | None, deadline_ms: int, *, is_urgent: bool) -> None:
-        for lease, types, extras in self._state.holdings.take_said():
+        state = self._state
+        for lease, types, extras in state.holdings.take_said():
             bundle = Bundle(lease, types, deadline_ms, commit, is_urgent, now_ms + RIDE_MS, extras=extras)
             if commit is not None:
                 commit.waiting.add(bundle)
-            self._state.metrics.acknowledgements.record(len(types), now_ms)
+            state.metrics.acknowledgements.record(len(types), now_ms)
             if lease.life.ended is not None:
                 self.settle(bundle, lease.life.ended, now_ms)
             else:
-                self._state.send(bundle)
+                state.send(bundle)
 
     def drop_hopeless(self, node: NodeSession, now_ms: int) -> None:
         """What waits to be said and can no longer be said is told now."""
@@ -93,14 +94,15 @@ class Settling:
                 self.settle(bundle, error, now_ms)
 
     def settle(self, bundle: Bundle, error: ClientError | None, now_ms: int) -> None:
+        state = self._state
         if bundle.renews:
-            self._renewals.renewed(bundle, error, self._state.sent_ms.get(bundle.lease.node_id, now_ms))
+            self._renewals.renewed(bundle, error, state.sent_ms.get(bundle.lease.node_id, now_ms))
         if bundle.commit is not None:
             bundle.commit.settle(bundle, error)
         if bundle.is_visible:
             if error is not None:
-                self._state.metrics.acknowledgement_errors.record(len(bundle.types), now_ms)
-            self._state.completed.append(Acknowledged(bundle.lease.where, frozenset(bundle.types), error))
+                state.metrics.acknowledgement_errors.record(len(bundle.types), now_ms)
+            state.completed.append(Acknowledged(bundle.lease.where, frozenset(bundle.types), error))
 
 
 def _may_pass(error: BrokerError) -> bool:
