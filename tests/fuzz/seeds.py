@@ -54,10 +54,14 @@ from leaselog.coordination.share_state_facts import (
 from leaselog.log import LogConfig, MemoryFiles, Origin, PartitionLog
 from leaselog.log.files import read_whole
 from leaselog.model import GroupId, MemberId, NodeId, ProducerId, TopicId, TopicPartition
+from leaselog.sasl import oauthbearer, plain
+from leaselog.sasl.scram import SCRAM_SHA_256, SCRAM_SHA_512, ScramClient
 from leaselog.wire.codec import encode, is_flexible
 from leaselog.wire.compression import Codec, compress
-from leaselog.wire.messages.api_versions import ApiVersionsResponse
+from leaselog.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from leaselog.wire.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from leaselog.wire.messages.sasl_authenticate import SaslAuthenticateRequest
+from leaselog.wire.messages.sasl_handshake import SaslHandshakeRequest
 from leaselog.wire.messages.share_acknowledge import (
     AcknowledgementBatch,
     AcknowledgePartition,
@@ -306,6 +310,34 @@ def texts() -> Iterator[bytes]:
         yield bytes((number,)) + b"--create\n--topic\nt\n--partitions\n3\n--config\na=b"
 
 
+def knocks() -> Iterator[bytes]:
+    """A login by each mechanism, in requests and bare, and what else a stranger may ask for."""
+    said = {
+        "PLAIN": plain.message("alice", "wrong"),
+        "SCRAM-SHA-256": ScramClient(SCRAM_SHA_256, "alice", "wrong", "nonce").first(),
+        "SCRAM-SHA-512": ScramClient(
+            SCRAM_SHA_512, "alice", "wrong", "nonce", is_delegation_token=True
+        ).first(),
+        "OAUTHBEARER": oauthbearer.message("token", {"name": "value"}),
+        "GSSAPI": b"",
+    }
+    versions = ApiVersionsRequest(client_software_name="c", client_software_version="1")
+    for mechanism, first in said.items():
+        shake, answers = (
+            SaslHandshakeRequest(mechanism=mechanism),
+            (first, b"\x01", b"c=biws,r=nonce,p=cHJvb2Y="),
+        )
+        yield b"".join(
+            [
+                _frame(3, versions),
+                _frame(1, shake),
+                *(_frame(2, SaslAuthenticateRequest(auth_bytes=answer)) for answer in answers),
+            ]
+        )
+        yield _frame(0, shake) + b"".join(struct.pack(">i", len(answer)) + answer for answer in answers)
+        yield _frame(1, shake) + _frame(3, versions) + _frame(1, shake)
+
+
 SEEDS: Mapping[str, Callable[[], Iterator[bytes]]] = MappingProxyType({
     "frames": frames,
     "session": sessions,
@@ -318,5 +350,6 @@ SEEDS: Mapping[str, Callable[[], Iterator[bytes]]] = MappingProxyType({
     "states": states,
     "state_logs": state_logs,
     "broker": talks,
+    "logins": knocks,
     "texts": texts,
 })  # fmt: skip

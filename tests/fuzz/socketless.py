@@ -48,7 +48,7 @@ class Escaped(AssertionError):
     """An exception that a client's bytes caused got as far as a supervisor."""
 
 
-async def send(broker: Any, *frames: bytes) -> Transport:
+async def send(broker: Any, *frames: bytes, listener: Listener | None = None) -> Transport:
     """Everything in one piece, then a few turns of the loop to answer, then the client goes away."""
     escaped: list[BaseException] = []
     asyncio.get_running_loop().set_exception_handler(
@@ -57,7 +57,7 @@ async def send(broker: Any, *frames: bytes) -> Transport:
     server, transport = Server(broker), Transport()
     server.admit = lambda connection: 1  # type: ignore[method-assign]
     server.dismiss = lambda connection: broker.connection_closed(connection.client)  # type: ignore[method-assign]
-    connection = Connection(server, Listener.plaintext("", 9092))
+    connection = Connection(server, listener or Listener.plaintext("", 9092))
     connection.connection_made(transport)  # type: ignore[arg-type]
     data = b"".join(len(frame).to_bytes(4, "big") + frame for frame in frames)
     while data and not transport.is_closed:

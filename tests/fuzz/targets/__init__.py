@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from fuzz.cost import Budget
 from fuzz.targets.batches import batches, bodies, codecs
-from fuzz.targets.broker import broker
+from fuzz.targets.broker import broker, logins
 from fuzz.targets.connections import frames, session
 from fuzz.targets.files import segments
 from fuzz.targets.messages import requests, responses
@@ -35,6 +35,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
         "states": Target(states),
         "state_logs": Target(state_logs, budget=Budget(base_bytes=64 << 20)),
         "broker": Target(broker, budget=None),
+        "logins": Target(logins, max_bytes=2048, budget=None),
         "texts": Target(texts, max_bytes=1024),
     }
 )
