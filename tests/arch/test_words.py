@@ -41,6 +41,7 @@ ALLOWED = {
         "docs/reference/metrics.md",
         "left out: a share partition has one owner, and needs no such lock",
     ): "Kafka's locks in its broker",
+    ("docs/guides/locked-broker.md", "# A locked broker"): "a lock that keeps people out",
     ("docs/reference/configuration.md", "How long a lease lasts (Kafka's acquisition lock)."): "Kafka's name",
 }
 #: errors in Kafka's own words, which its clients show, too
