@@ -224,7 +224,8 @@ def test_serialisers_make_the_bytes(make: Make) -> None:
 @pytest.mark.parametrize(
     ("config", "words"),
     [
-        ({"transactional.id": "x"}, r"transactional\.id: not supported"),
+        ({"partitioner.class": "x"}, r"partitioner\.class: not supported"),
+        ({"transactional.id": "x", "acks": 1}, r"transactional\.id needs"),
         ({"liner.ms": 1}, r"liner\.ms is not a producer configuration; linger\.ms\?"),
         ({"acks": "some"}, "acks=some: expected one of all"),
         ({"acks": 1, "enable.idempotence": True}, "needs acks=all"),

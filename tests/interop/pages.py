@@ -83,6 +83,7 @@ PAGES = {
         orders=(b"the first one",),
         shows=("RecordMetadata(topic='orders', partition=0, offset=1)", str(list(range(1_002, 1_012)))),
     ),
+    "docs/guides/transactions.md": Page(orders=(b"1", b"2"), shows=("no record of it counts\n", "fenced\n")),
     "docs/guides/retries.md": Page(
         shows=("1\n2\n", "NEXT-DUE", "3\n"), only_leaselog="Apache Kafka has no delays"
     ),

@@ -48,7 +48,9 @@ class ClientProperties:
         except ConfigError as wrong:
             raise UsageError(str(wrong)) from None
         if self._values.get("transactional.id"):
-            raise UsageError("transactional.id is not supported: there are no transactions yet")
+            raise UsageError(
+                "transactional.id is not supported: what a command sends counts record by record"
+            )
 
     @classmethod
     def from_arguments(cls, args: argparse.Namespace) -> ClientProperties:

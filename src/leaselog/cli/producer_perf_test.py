@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--reporting-interval", type=positive, default=5_000, metavar="MS")
     parser.add_argument("--print-metrics", action="store_true", help="print the producer's counts at the end")
-    parser.add_argument("--transactional-id", help="not supported: there are no transactions yet")
+    parser.add_argument("--transactional-id", help="not supported: it sends without transactions")
     parser.add_argument("--transaction-duration-ms", help="not supported either")
 
 

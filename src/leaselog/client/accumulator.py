@@ -159,6 +159,11 @@ class Accumulator:
         self.retry(batch, batch.retry_at_ms, may_be_written=False)
         return True
 
+    def follows_another(self, batch: Batch) -> bool:
+        """Whether an older batch of its lane is in flight, or waits to be sent again."""
+        lane = self._lanes[batch.where]
+        return lane.in_flight > 1 or any(older.ordinal < batch.ordinal for older in lane.retries)
+
     def settle(self, batch: Batch, *, written: bool) -> None:
         """A batch in flight is done with, for better or worse.
 
@@ -203,6 +208,17 @@ class Accumulator:
             lane.next_sequence, lane.is_begun = 0, False
             for batch in lane.retries:
                 batch.base_sequence = NO_SEQUENCE
+
+    def drop(self) -> list[Batch]:
+        """All that is not in flight is given up with this call."""
+        gone = []
+        for lane in self._lanes.values():
+            gone += [*lane.retries, *lane.waiting]
+            lane.retries.clear()
+            lane.waiting.clear()
+        for batch in gone:
+            self._forget(batch, written=False)
+        return gone
 
     def expired(self, now_ms: int) -> list[Batch]:
         """Batches past their delivery time-out, which are given up with this call."""

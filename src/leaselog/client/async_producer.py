@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Generic, TypeVar, cast, overload
 
 from leaselog.client.cluster import READY_TIMEOUT_S, Cluster
+from leaselog.client.committed_offsets import CommittedOffset
 from leaselog.client.config_values import Given
 from leaselog.client.errors import ConnectionLost, IllegalState
 from leaselog.client.outgoing import (
@@ -22,7 +24,9 @@ from leaselog.client.producer import BatchProducer, Delivered
 from leaselog.client.producer_config import ProducerConfig
 from leaselog.client.receipts import AsyncReceipt, settle
 from leaselog.client.serializers import Serializer
+from leaselog.client.transactions import GroupMetadata, Transactions, checked_offsets
 from leaselog.client.undelivered import Undelivered
+from leaselog.model import TopicPartition
 
 __all__ = ["CLOSE_TIMEOUT_S", "AsyncProducer"]
 
@@ -137,6 +141,52 @@ class AsyncProducer(Generic[K, V]):
         if not receipt.is_done:
             self._open[receipt] = None
         return receipt
+
+    async def init_transactions(self) -> None:
+        """Take ``transactional.id`` over, once and before the first transaction: whoever had it is fenced."""
+        self._check_usable()
+        await (self._batches or await self._begin()).transactions.init()
+
+    def begin_transaction(self) -> None:
+        """What is sent from here on counts together, or not at all."""
+        self._transactions.begin()
+
+    async def commit_transaction(self) -> None:
+        """Deliver what was sent, and let it count. Raises what is wrong with the transaction: abort it then.
+
+        A ``ProducerFencedException`` says that another producer has the transactional id: close this one.
+        """
+        await self._transactions.commit()
+
+    async def abort_transaction(self) -> None:
+        """Nothing that was sent since the transaction began counts; the receipts of what had not left yet say so."""
+        await self._transactions.abort()
+        self._untold.take()  # who aborts knows
+
+    async def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, CommittedOffset | int], group: GroupMetadata | str
+    ) -> None:
+        """Where the group goes on, once the transaction is committed: behind what it has read to write this."""
+        await self._transactions.send_offsets(*checked_offsets(offsets, group))
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncProducer[K, V]]:
+        """``async with producer.transaction():`` commits at its end; an exception aborts, and goes on."""
+        self.begin_transaction()
+        try:
+            yield self
+            await self.commit_transaction()
+        except BaseException:
+            if self._transactions.may_abort:
+                await self.abort_transaction()
+            raise
+
+    @property
+    def _transactions(self) -> Transactions:
+        self._check_usable()
+        if self._batches is None:
+            raise IllegalState("Call init_transactions before the first transaction.")
+        return self._batches.transactions
 
     async def flush(self, timeout: float | None = None) -> bool:
         """Wait until every record handed over so far is delivered or given up; whether that came in ``timeout`` s.

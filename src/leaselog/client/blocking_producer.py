@@ -10,13 +10,15 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
 
 from leaselog.client.async_producer import CLOSE_TIMEOUT_S
 from leaselog.client.cluster import READY_TIMEOUT_S, Cluster
+from leaselog.client.committed_offsets import CommittedOffset
 from leaselog.client.config_values import Given
 from leaselog.client.errors import ConnectionLost, IllegalState, RequestTimedOut
 from leaselog.client.forks import at_exit, generation, keep_for_ever, tell_of_forks
@@ -34,7 +36,9 @@ from leaselog.client.producer import BatchProducer, Delivered
 from leaselog.client.producer_config import ProducerConfig
 from leaselog.client.receipts import Receipt, settle
 from leaselog.client.serializers import Serializer
+from leaselog.client.transactions import GroupMetadata, Transactions, checked_offsets
 from leaselog.client.undelivered import Undelivered
+from leaselog.model import TopicPartition
 from leaselog.wire.records import RecordHeader
 
 __all__ = ["Producer"]
@@ -187,6 +191,68 @@ class Producer(Generic[K, V]):
         assert thread is not None
         thread.tell(self._arrive)
         return receipt
+
+    def init_transactions(self) -> None:
+        """Take ``transactional.id`` over, once and before the first transaction: whoever had it is fenced."""
+        self._in_loop(lambda transactions: transactions.init())
+
+    def begin_transaction(self) -> None:
+        """What is sent from here on counts together, or not at all."""
+
+        async def begin(transactions: Transactions) -> None:
+            transactions.begin()
+
+        self._in_loop(begin)
+
+    def commit_transaction(self) -> None:
+        """Deliver what was sent, and let it count. Raises what is wrong with the transaction: abort it then.
+
+        A ``ProducerFencedException`` says that another producer has the transactional id: close this one.
+        """
+        self._wait_settled(None)
+        self._in_loop(lambda transactions: transactions.commit())
+
+    def abort_transaction(self) -> None:
+        """Nothing that was sent since the transaction began counts; the receipts of what had not left yet say so."""
+        self._wait_taken()
+        self._in_loop(lambda transactions: transactions.abort())
+        self._untold.take()  # who aborts knows
+
+    def send_offsets_to_transaction(
+        self, offsets: Mapping[TopicPartition, CommittedOffset | int], group: GroupMetadata | str
+    ) -> None:
+        """Where the group goes on, once the transaction is committed: behind what it has read to write this."""
+        checked = checked_offsets(offsets, group)
+        self._in_loop(lambda transactions: transactions.send_offsets(*checked))
+
+    @contextmanager
+    def transaction(self) -> Iterator[Producer[K, V]]:
+        """``with producer.transaction():`` commits at its end; an exception aborts, and goes on."""
+        self.begin_transaction()
+        try:
+            yield self
+            self.commit_transaction()
+        except BaseException:
+            if self._batches is not None and self._batches.transactions.may_abort:
+                self.abort_transaction()
+            raise
+
+    def _in_loop(self, call: Callable[[Transactions], Coroutine[Any, Any, None]]) -> None:
+        with self._changed:
+            self._begin()
+            thread = self._thread
+        assert thread is not None
+
+        async def run() -> None:
+            assert self._batches is not None, "the loop begins with making them"
+            await call(self._batches.transactions)
+
+        thread.run(run())
+
+    def _wait_taken(self) -> None:
+        """Returns when the loop has all that was handed over: nothing of it may go out with the next transaction."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._handed and not self._in_lines)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until every record handed over so far is delivered or given up; whether that came in ``timeout`` s.

@@ -180,6 +180,11 @@ class Connection(asyncio.BufferedProtocol):
         """Whether the broker knows what is leaselog's own."""
         return self._session.is_to_leaselog
 
+    @property
+    def transaction_version(self) -> int:
+        """The cluster's, as far as it has one."""
+        return self._session.transaction_version
+
     def version_for(self, request: type[Message]) -> int:
         """The version in which requests of this kind travel here. Raises ``UnsupportedVersion``."""
         return self._session.version_for(request)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from types import TracebackType
@@ -19,6 +20,7 @@ from leaselog.client.errors import (
     BrokerError,
     ClientError,
     ConnectionLost,
+    IllegalState,
     RequestTimedOut,
     UnsupportedVersion,
     Unwritable,
@@ -28,6 +30,7 @@ from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.machine import new_chance, wall_ms
 from leaselog.client.partitioner import Partitioner
 from leaselog.client.topology import TopicInfo
+from leaselog.client.transactions import TransactionAborted, Transactions
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.compression import Codec
 from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -60,6 +63,9 @@ class ProducerSettings:
     max_request_bytes: int = 1_048_576
     max_block_ms: int = 60_000
     retries: int = 2**31 - 1
+    #: None for records that count by themselves
+    transactional_id: str | None = None
+    transaction_timeout_ms: int = 60_000
     limits: BatchLimits = field(default_factory=BatchLimits)
 
     @property
@@ -119,6 +125,18 @@ class BatchProducer:
         #: why nothing can be sent any more
         self._failure: BaseException | None = None
         self._sender: asyncio.Task[None] | None = None
+        self._transactions: Transactions | None = None
+        if self._settings.transactional_id is not None:
+            self._transactions = Transactions(
+                cluster, self, self._settings.transactional_id, self._settings.transaction_timeout_ms
+            )
+
+    @property
+    def transactions(self) -> Transactions:
+        """Raises ``IllegalState`` without a transactional id."""
+        if self._transactions is None:
+            raise IllegalState("The producer has no transactional.id.")
+        return self._transactions
 
     async def __aenter__(self) -> BatchProducer:
         self.start()
@@ -152,8 +170,11 @@ class BatchProducer:
         """Hand a record over. Waits for metadata and for room, not for its delivery.
 
         Raises ``BrokerError`` for an unknown topic or partition or a record over ``max_request_bytes``, and
-        ``RequestTimedOut`` if there is no room after ``max_block_ms``.
+        ``RequestTimedOut`` if there is no room after ``max_block_ms``. With a transactional id there has to be a
+        transaction, and one that can still be committed.
         """
+        if self._transactions is not None:
+            self._transactions.check_open()
         info = self._topics.get(topic) or await self.look_up(topic)
         timestamp_ms = wall_ms() if timestamp_ms is None else timestamp_ms
         record = Record(key, value, headers, timestamp_ms)
@@ -188,6 +209,25 @@ class BatchProducer:
             self._flushing -= 1
         if self._failure is not None and not self._batches.is_empty:
             raise self._failure
+
+    def become(self, producer_id: int, producer_epoch: int) -> None:
+        """Nothing is on its way: whatever is sent next comes from this producer, and is counted from 0."""
+        self._producer_id, self._producer_epoch = producer_id, producer_epoch
+        self._batches.renumbered()
+        self._wake.set()
+
+    async def drop_all(self, why: ClientError) -> None:
+        """Gives up what has not left, and waits for what has, which may come back to be given up, too."""
+        while not self._batches.is_empty and self._failure is None:
+            self._drop(why)
+            if not self._batches.is_empty:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(RETRY_BACKOFF_MS / 1000):
+                        await self._settled.wait()
+
+    def _drop(self, why: ClientError) -> None:
+        for batch in self._batches.drop():
+            self._tell(Delivered(batch.where, -1, batch.records, why, batch.tags))
 
     def hurry(self, change: int) -> None:
         """With 1 batches go out without lingering, until as many calls with -1."""
@@ -232,6 +272,8 @@ class BatchProducer:
             for batch in self._batches.expired(now_ms):
                 late = RequestTimedOut(f"{batch.where}: not delivered in {now_ms - batch.created_ms} ms")
                 self._tell(Delivered(batch.where, -1, batch.records, late, batch.tags))
+            if self._transactions is not None and (spoiled := self._transactions.spoiled) is not None:
+                self._drop(TransactionAborted(f"the transaction cannot be committed: {spoiled}"))
             try:
                 await self._renew_identity()
                 await self._renew_leaders()
@@ -256,7 +298,7 @@ class BatchProducer:
             pass
 
     async def _renew_identity(self) -> None:
-        if not self._settings.is_idempotent:
+        if not self._settings.is_idempotent or self._transactions is not None:
             return
         if self._producer_id != NO_PRODUCER_ID and not self._batches.must_renumber:
             return
@@ -328,6 +370,8 @@ class BatchProducer:
         """One produce request and what follows from its answer, or from there being none."""
         try:
             connection = await self._cluster.connection(leader)
+            if self._transactions is not None:
+                await self._transactions.join({batch.where for batch in batches})
             batches = [batch for batch in batches if not self._batches.holds_back(batch)]
             encoded = self._encode_all(batches)
             batches = list(encoded)
@@ -351,6 +395,7 @@ class BatchProducer:
         self, connection: Connection, batches: Mapping[Batch, bytearray]
     ) -> dict[TopicPartition, PartitionProduceResponse]:
         request = ProduceRequest(
+            transactional_id=self._settings.transactional_id,
             acks=self._settings.acks,
             timeout_ms=self._cluster.request_timeout_ms,
             topic_data=self._topic_data(batches),
@@ -420,6 +465,7 @@ class BatchProducer:
             producer_id=self._producer_id,
             producer_epoch=self._producer_epoch,
             base_sequence=batch.base_sequence,
+            is_transactional=self._transactions is not None,
         )
 
     # outcomes
@@ -434,7 +480,11 @@ class BatchProducer:
         if code in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             self._batches.settle(batch, written=True)
             self._tell(Delivered(batch.where, answer.base_offset, batch.records, tags=batch.tags))
-        elif code in _LOST_COUNT and self._settings.is_idempotent:
+        elif (
+            code in _LOST_COUNT
+            and self._settings.is_idempotent
+            and not (self._transactions is not None and self._is_oldest(batch))
+        ):
             if self._may_try_again(batch):
                 self._batches.retry_lost_count(batch, self._retry_at_ms(batch))
         elif (failed := BrokerError(code, answer.error_message)).is_retriable:
@@ -442,6 +492,10 @@ class BatchProducer:
             self._try_again(batch, in_doubt=code in _IN_DOUBT)
         else:
             self._give_up(batch, failed)
+
+    def _is_oldest(self, batch: Batch) -> bool:
+        """Of a transaction: no older batch explains why the broker counts otherwise, so the transaction is spoiled."""
+        return not self._batches.follows_another(batch)
 
     def _try_again(self, batch: Batch, *, in_doubt: bool) -> None:
         if self._may_try_again(batch):
@@ -466,6 +520,8 @@ class BatchProducer:
             self._fail(error)
 
     def _tell(self, delivered: Delivered) -> None:
+        if self._transactions is not None and delivered.error is not None:
+            self._transactions.failed(delivered.error)
         if self._on_delivered is not None:
             self._on_delivered(delivered)
         self._announce()

@@ -23,7 +23,7 @@ _USED = (
     "bootstrap.servers", "client.id", "key.serializer", "value.serializer", "acks",
     "enable.idempotence", "compression.type", "max.request.size", "max.block.ms", "retries", "batch.size",
     "linger.ms", "buffer.memory", "max.in.flight.requests.per.connection", "delivery.timeout.ms",
-    "request.timeout.ms",
+    "request.timeout.ms", "transactional.id", "transaction.timeout.ms",
 )  # fmt: skip
 #: Kafka's, and without meaning here: another way of doing the same, or for a JVM
 _WITHOUT_EFFECT = (
@@ -36,11 +36,10 @@ _WITHOUT_EFFECT = (
     "partitioner.availability.timeout.ms", "partitioner.rack.aware", "receive.buffer.bytes",
     "reconnect.backoff.max.ms", "reconnect.backoff.ms", "retry.backoff.max.ms", "retry.backoff.ms",
     "security.providers", "send.buffer.bytes", "socket.connection.setup.timeout.max.ms",
-    "socket.connection.setup.timeout.ms", "transaction.timeout.ms",
+    "socket.connection.setup.timeout.ms",
 )  # fmt: skip
 #: what would change where records go, or whether they count: better refused than ignored
 _NOT_YET = (
-    "transactional.id",
     "transaction.two.phase.commit.enable",
     "partitioner.class",
     "partitioner.ignore.keys",
@@ -87,6 +86,8 @@ def _settings(values: ConfigValues) -> ProducerSettings:
         max_request_bytes=number("max.request.size", 1_048_576),
         max_block_ms=number("max.block.ms", 60_000, most=LONG_MAX),
         retries=number("retries", 2**31 - 1),
+        transactional_id=values.text("transactional.id", "") or None,
+        transaction_timeout_ms=number("transaction.timeout.ms", 60_000, 1),
         limits=BatchLimits(
             batch_bytes=number("batch.size", 16_384),
             linger_ms=number("linger.ms", 5, most=LONG_MAX),
@@ -97,6 +98,8 @@ def _settings(values: ConfigValues) -> ProducerSettings:
     )
     if "enable.idempotence" in values and settings.enable_idempotence and settings.acks != _ACKS["all"]:
         raise ConfigError("enable.idempotence=true needs acks=all")
+    if settings.transactional_id is not None and not settings.is_idempotent:
+        raise ConfigError("transactional.id needs enable.idempotence=true and acks=all")
     if settings.is_idempotent and settings.limits.in_flight > _MOST_IN_FLIGHT_IF_IDEMPOTENT:
         raise ConfigError(
             "enable.idempotence=true needs max.in.flight.requests.per.connection of"

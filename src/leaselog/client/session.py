@@ -19,7 +19,11 @@ from leaselog.wire.errors import BadValue, Truncated
 from leaselog.wire.extensions import FIRST_EXTENSION_KEY
 from leaselog.wire.frame_reader import FrameReader
 from leaselog.wire.frames import API_VERSIONS, skip_tagged_fields
+from leaselog.wire.messages.add_partitions_to_txn import AddPartitionsToTxnRequest
 from leaselog.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from leaselog.wire.messages.end_txn import EndTxnRequest
+from leaselog.wire.messages.produce import ProduceRequest
+from leaselog.wire.messages.txn_offset_commit import TxnOffsetCommitRequest
 from leaselog.wire.primitives import Buffer
 from leaselog.wire.schema import Message, Versions
 
@@ -34,6 +38,16 @@ _HELLO_VERSION = 4
 _REQUEST_HEAD = struct.Struct(">hhih")
 _LENGTH = struct.Struct(">i")
 _CORRELATION = struct.Struct(">i")
+
+_NO_BOUND = 2**15
+#: AddPartitionsToTxn from v4 on is how brokers ask each other; TxnOffsetCommit v6 names topics by id
+_FOR_CLIENTS = {AddPartitionsToTxnRequest.API_KEY: 3, TxnOffsetCommitRequest.API_KEY: 5}
+#: from the next version on a client says that every end of a transaction raises its epoch (KIP-890)
+_BEFORE_RAISED_EPOCHS = {
+    ProduceRequest.API_KEY: 11,
+    EndTxnRequest.API_KEY: 4,
+    TxnOffsetCommitRequest.API_KEY: 4,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +77,8 @@ class Session:
         self._expected = deque[_Expected]()
         self._next_correlation_id = 0
         self._output = list[Buffer]()
+        #: the cluster's transaction.version, as far as it has one
+        self.transaction_version = 0
         #: what the broker serves; None until it has said so
         self._served: Mapping[int, Versions] | None = None
         self._queue(self._hello, ApiVersionsResponse, _HELLO_VERSION)
@@ -88,7 +104,7 @@ class Session:
         name = request.NAME.removesuffix("Request")
         if served is None:
             raise UnsupportedVersion(f"the broker does not serve {name} (API {request.API_KEY})")
-        version = min(served.last, request.VERSIONS.last)
+        version = min(served.last, request.VERSIONS.last, self._most(request.API_KEY))
         if version < max(served.first, request.VERSIONS.first):
             ours = request.VERSIONS
             raise UnsupportedVersion(
@@ -96,6 +112,11 @@ class Session:
                 f" this client {ours.first}-{ours.last}"
             )
         return version
+
+    def _most(self, key: int) -> int:
+        """Versions past this one mean something else than a client of transactions says with them."""
+        most = _FOR_CLIENTS.get(key, _NO_BOUND)
+        return most if self.transaction_version >= 2 else min(most, _BEFORE_RAISED_EPOCHS.get(key, _NO_BOUND))
 
     def ask(self, request: Message, answer: type[Message] | None) -> int:
         """Queue a request for output and return its correlation id; ``answer`` None for one never answered."""
@@ -157,6 +178,8 @@ class Session:
         served = {api.api_key: Versions(api.min_version, api.max_version) for api in message.api_keys}
         if message.error_code == ErrorCode.NONE:
             self._served = served
+            levels = {level.name: level.max_version_level for level in message.finalized_features}
+            self.transaction_version = levels.get("transaction.version", 0)
             return
         if message.error_code != ErrorCode.UNSUPPORTED_VERSION or asked_version == 0:
             raise BadValue(f"ApiVersions v{asked_version} answered with error {message.error_code}")

@@ -65,7 +65,7 @@ _REFUSED_IN_WRITING = {
     "includeheaders": "the column headers is written if it is there",
     "kafka.key.serializer": "give the column key as binary or as string",
     "kafka.value.serializer": "give the column value as binary or as string",
-    "kafka.transactional.id": "there are no transactions; a task that is tried again writes its records again",
+    "kafka.transactional.id": "the sink has no transactions; a task that is tried again writes its records again",
     "subscribe": "use topic",
 }
 _WRITING = ("kafka.bootstrap.servers", "topic", *SPARKS_OWN)

@@ -42,14 +42,13 @@ async def join(
         await transactions.finished(name, patience_s)
         codes = await _ask(transactions, name, producer, places, adds=adds)
     known = transactions.find(name)
-    if known is not None and known.state is TransactionState.ONGOING:
-        is_current = (known.producer_id, known.epoch) == producer
-    else:
-        is_current = False
+    is_current = known is not None and (known.producer_id, known.epoch) == producer
+    is_open = is_current and known is not None and known.state is TransactionState.ONGOING
+    meanwhile = ErrorCode.TRANSACTION_ABORTABLE if is_current else ErrorCode.PRODUCER_FENCED
     for place in places:
         # It was open when it was asked about. What ends it decides before it writes a marker, so this is the last word.
-        if codes[place] is ErrorCode.NONE and not is_current:
-            codes[place] = ErrorCode.TRANSACTION_ABORTABLE
+        if codes[place] is ErrorCode.NONE and not is_open:
+            codes[place] = meanwhile
     return codes
 
 
