@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import jwt
 import pytest
 from confluent_kafka import Consumer, KafkaException, Producer
 from confluent_kafka.admin import (
@@ -15,6 +18,7 @@ from confluent_kafka.admin import (
     UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
+from cryptography.hazmat.primitives.asymmetric import rsa
 from kafka import KafkaAdminClient
 from kafka.errors import KafkaError
 
@@ -22,6 +26,7 @@ from interop.broker_process import BrokerProcess
 
 pytestmark = pytest.mark.only_leaselog("its first users come by the environment")
 
+SIGNING_KEY = rsa.generate_private_key(65537, 2048)
 MECHANISMS = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 SECRETS = {"PLAIN": "p-secret", "SCRAM-SHA-256": "s-secret", "SCRAM-SHA-512": "t-secret"}
 FIRST_USERS = "\n".join(f"{name}=[name=alice,password={SECRETS[name]}]" for name in MECHANISMS[1:])
@@ -29,7 +34,9 @@ JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 CONFIG = {
     "listener.security.protocol.map": "ADMIN:PLAINTEXT,IN:SASL_PLAINTEXT",
     "listeners": "ADMIN://127.0.0.1:0,IN://127.0.0.1:0",
-    "sasl.enabled.mechanisms": ",".join(MECHANISMS),
+    "sasl.enabled.mechanisms": ",".join([*MECHANISMS, "OAUTHBEARER"]),
+    "sasl.oauthbearer.expected.issuer": "https://issuer.example",
+    "sasl.oauthbearer.expected.audience": "queues",
     "listener.name.in.plain.sasl.jaas.config": f'{JAAS} user_alice="{SECRETS["PLAIN"]}";',
     # librdkafka logs in again at nine tenths of this
     "connections.max.reauth.ms": "3000",
@@ -38,9 +45,13 @@ CONFIG = {
 
 @pytest.fixture(scope="module")
 def locked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
+    home = Path(tmp_path_factory.mktemp("locked"))
+    key = jwt.algorithms.RSAAlgorithm.to_jwk(SIGNING_KEY.public_key(), as_dict=True)
+    (home / "keys.json").write_text(json.dumps({"keys": [key | {"kid": "k"}]}))
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("LEASELOG_ADD_SCRAM", FIRST_USERS)
-        broker = BrokerProcess(Path(tmp_path_factory.mktemp("locked")), CONFIG)
+        keys = {"sasl.oauthbearer.jwks.endpoint.url": (home / "keys.json").as_uri()}
+        broker = BrokerProcess(home, CONFIG | keys)
         broker.start()
     yield broker
     broker.stop()
@@ -112,6 +123,40 @@ def test_kafka_python_logs_in(locked: BrokerProcess, mechanism: str) -> None:
     client.close()
     with pytest.raises(KafkaError):
         KafkaAdminClient(**config, sasl_plain_password="wrong", bootstrap_timeout_ms=3000)
+
+
+@pytest.mark.parametrize("audience", ["queues", "others"])
+def test_librdkafka_logs_in_with_a_token_that_is_for_the_broker_and_with_no_other(
+    locked: BrokerProcess, audience: str
+) -> None:
+    def a_token(_: object) -> tuple[str, float]:
+        now = int(time.time())
+        claims = {
+            "sub": "alice",
+            "iss": "https://issuer.example",
+            "aud": audience,
+            "iat": now,
+            "exp": now + 300,
+        }
+        return jwt.encode(claims, SIGNING_KEY, "RS256", headers={"kid": "k"}), now + 300.0
+
+    failures: list[Any] = []
+    config = {
+        "bootstrap.servers": locked.addresses[1],
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "oauth_cb": a_token,
+        "error_cb": failures.append,
+    }
+    producer = Producer(config)
+    producer.poll(1)  # where the token is asked for
+    if audience == "queues":
+        assert producer.list_topics(timeout=20).brokers
+    else:
+        with pytest.raises(KafkaException):
+            producer.list_topics(timeout=2)
+        producer.poll(1)
+        assert any("invalid_token" in str(failure) for failure in failures), failures
 
 
 def test_users_that_an_admin_makes_and_removes_may_and_may_not_log_in(locked: BrokerProcess) -> None:
