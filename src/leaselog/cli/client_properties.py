@@ -173,5 +173,5 @@ def run_with_cluster(
 
     try:
         return asyncio.run(main())
-    except (ClientError, DecodeError) as failed:
+    except (ClientError, DecodeError, CommandFailed) as failed:
         raise CommandFailed(one_line(failed, properties.security)) from failed

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from leaselog.client import BrokerError
+import re
+
 from leaselog.client.security.config import SecurityConfig
-from leaselog.model import ErrorCode
 
 __all__ = ["one_line"]
 
-#: what the missing right would be for
-_RESOURCES = {
-    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "topic",
-    ErrorCode.GROUP_AUTHORIZATION_FAILED: "group",
-    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "cluster",
-    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional id",
-    ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "delegation token",
-}
+#: Kafka's names of the errors, and what the missing right would be for
+_RESOURCE = re.compile(r"\b(TOPIC|GROUP|CLUSTER|TRANSACTIONAL_ID|DELEGATION_TOKEN)_AUTHORIZATION_FAILED\b")
 
 
 def one_line(failed: BaseException, security: SecurityConfig) -> str:
+    """Of the client's errors, and of what a command made of several of them."""
     words = " ".join(str(failed).split())
-    if not isinstance(failed, BrokerError) or failed.code not in _RESOURCES:
+    refused = _RESOURCE.search(words)
+    if refused is None:
         return words
     who = f"User:{security.user}" if security.user else "this client's user"
     whose = f"User:{security.user}" if security.user else "User:NAME"
     return (
-        f"{words.rstrip('.')}: {who} has no right to do this to the {_RESOURCES[failed.code]};"
+        f"{words.rstrip('.')}: {who} has no right to do this to the {refused[1].lower().replace('_', ' ')};"
         f" an administrator sees the rights with leaselog acls --list --principal {whose}"
     )
