@@ -9,6 +9,7 @@ import pytest
 from leaselog.log import Appended, CleaningJob, LogConfig, MemoryFiles, Origin, PartitionLog, finish
 from leaselog.log.cleaner import Candidate, Source, cleanable, group
 from leaselog.model import TopicId
+from leaselog.wire.end_markers import EndMarker, build_end_marker
 from leaselog.wire.errors import CorruptBatch
 from leaselog.wire.record_batch import BatchHeader, iterate_headers
 from leaselog.wire.records import Record, build_batch, read_records
@@ -296,3 +297,87 @@ def test_groups_fit_a_segment_and_its_relative_offsets() -> None:
     ]
     far = [Source("", 0, 10, 1), Source("", 10, 2**31 + 1, 1)]
     assert len(group(far, config)) == 2
+
+
+def write(log: PartitionLog, key: str, producer: int, sequence: int = 0) -> None:
+    record = Record(key.encode(), b"of %d" % producer, (), 1000)
+    batch = build_batch(
+        [record], producer_id=producer, producer_epoch=0, base_sequence=sequence, is_transactional=True
+    )
+    assert isinstance(log.append(batch, leader_epoch=0, now_ms=NOW_MS), Appended)
+
+
+def end(log: PartitionLog, producer: int, *, commit: bool) -> None:
+    batch = build_end_marker(producer, 0, EndMarker(commit, 0), now_ms=1000)
+    assert isinstance(log.append(batch, leader_epoch=0, now_ms=NOW_MS, origin=Origin.COORDINATOR), Appended)
+
+
+def data_values(log: PartitionLog) -> dict[int, tuple[str, str | None]]:
+    markers = {header.base_offset for header, _ in headers(log) if header.is_control}
+    return {offset: value for offset, value in values(log).items() if offset not in markers}
+
+
+def test_an_aborted_record_goes_and_supersedes_nothing() -> None:
+    log = open_log()
+    put(log, ("a", "1"))
+    write(log, "a", 7)
+    end(log, 7, commit=False)
+    settle(log)
+    clean(log)
+    assert data_values(log) == {0: ("a", "1")}
+
+
+def test_a_committed_record_supersedes_what_came_before() -> None:
+    log = open_log()
+    put(log, ("a", "1"))
+    write(log, "a", 7)
+    end(log, 7, commit=True)
+    settle(log)
+    clean(log)
+    assert data_values(log) == {1: ("a", "of 7")}
+
+
+def test_nothing_from_an_open_transaction_on_is_cleaned() -> None:
+    log = open_log()
+    put(log, ("a", "1"))
+    write(log, "b", 7)
+    put(log, ("a", "2"))
+    settle(log)
+    assert log.plan_cleaning(NOW_MS) is None
+
+
+def test_a_marker_outlives_its_transactions_batches_by_the_delete_horizon() -> None:
+    log = open_log()
+    write(log, "a", 7)
+    end(log, 7, commit=False)
+    write(log, "b", 7, 1)
+    end(log, 7, commit=True)
+    settle(log)
+
+    def markers() -> list[int]:
+        return [header.base_offset for header, _ in headers(log) if header.is_control and header.record_count]
+
+    def clean_again(now_ms: int) -> None:
+        log.cleaned_to = 0
+        clean(log, now_ms)
+
+    clean(log)  # takes the aborted record, and finds it still there
+    assert markers() == [1, 3]
+    clean_again(NOW_MS)  # finds nothing of the aborted transaction any more
+    clean_again(NOW_MS + 499)
+    assert markers() == [1, 3]
+    clean_again(NOW_MS + 500)
+    assert markers() == [3]
+    assert data_values(log) == {2: ("b", "of 7")}
+
+
+def test_a_marker_that_alone_tells_its_producers_epoch_keeps_its_header() -> None:
+    log = open_log()
+    end(log, 7, commit=True)
+    put(log, ("a", "1"))
+    settle(log)
+    for now_ms in (NOW_MS, NOW_MS + 500, NOW_MS + 1000):
+        log.cleaned_to = 0
+        clean(log, now_ms)
+    (marker, _), *_ = headers(log)
+    assert (marker.is_control, marker.producer_id, marker.record_count) == (True, 7, 0)

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from leaselog.log._scan import scan_batches
-from leaselog.log.compaction import MAX_KEYS, CompactionRules, KeyMap, compact_batch
+from leaselog.log.aborted_index import AbortedTransaction
+from leaselog.log.compaction import MAX_KEYS, CleanedTransactions, CompactionRules, KeyMap, compact_batch
 from leaselog.log.config import LogConfig
 from leaselog.log.files import Files
 from leaselog.log.index import MAX_RELATIVE_OFFSET
@@ -94,6 +95,10 @@ class CleaningJob:
     #: where the dirty part begins
     dirty_from: int
     last_offsets: Mapping[int, int]
+    #: of each producer of which nothing but a marker is remembered, its epoch
+    marker_epochs: Mapping[int, int]
+    #: the aborted transactions that have records in the sources
+    aborted: Sequence[AbortedTransaction]
     #: makes the segment that a group becomes, named `.cleaned`, from its first and end offset
     new_segment: Callable[[int, int], Segment]
     max_keys: int = MAX_KEYS
@@ -112,18 +117,27 @@ class CleaningJob:
         """The same as ``run``, pausing about once a mebibyte, so that whoever drives it can throttle or give up."""
         keys = KeyMap(self.dirty_from, self.max_keys)
         yield from self._map_keys(keys)
-        rules = CompactionRules(keys, self.now_ms, self.config.delete_retention_ms, self.last_offsets)
+        rules = CompactionRules(
+            keys,
+            self.now_ms,
+            self.config.delete_retention_ms,
+            self.last_offsets,
+            self.marker_epochs,
+            CleanedTransactions(self.aborted),
+        )
         known = [source for source in self.sources if source.base_offset < keys.end_offset]
         for sources in group(known, self.config):
             yield from self._clean(sources, rules)
         self.cleaned_to = keys.end_offset
 
     def _map_keys(self, keys: KeyMap) -> Iterator[None]:
+        transactions = CleanedTransactions(self.aborted)
         for source in self.sources:
             if source.end_offset <= self.dirty_from:
                 continue
             for _, header, batch in self._batches(source):
-                if header.end_offset > self.dirty_from and not keys.add(batch, header):
+                is_wanted = header.end_offset > self.dirty_from and not transactions.is_aborted(header)
+                if is_wanted and not keys.add(batch, header):
                     return
                 if self._counts(header.size_bytes):
                     yield
@@ -158,6 +172,10 @@ class CleaningJob:
         if headers:
             segment.append(data, headers, interval_bytes=self.config.index_interval_bytes)
             self.bytes_written += len(data)
+            by_marker = {transaction.last_offset: transaction for transaction in self.aborted}
+            for header in headers:
+                if header.is_control and header.base_offset in by_marker:
+                    segment.add_aborted(by_marker[header.base_offset])
 
     def _batches(self, source: Source) -> Iterator[tuple[int, BatchHeader, memoryview]]:
         """A source's batches, each one checked: rot in one must not be written anew under a good checksum."""

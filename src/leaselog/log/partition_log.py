@@ -653,13 +653,16 @@ class PartitionLog:
         )
         if count == 0:
             return None
+        sources = self._segments.sources(count)
         self._cleaning = CleaningJob(
             self._files,
-            self._segments.sources(count),
+            sources,
             self.config,
             now_ms,
             self.cleaned_to,
             self._last_offsets(),
+            {known.producer_id: known.epoch for known in self._producers if not known.batches},
+            self.aborted_in(sources[0].base_offset, sources[-1].end_offset),
             partial(self._segments.new_cleaned, now_ms=now_ms),
         )
         return self._cleaning
