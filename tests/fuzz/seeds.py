@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import ssl
 import struct
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from types import MappingProxyType
 from uuid import UUID
 
@@ -103,6 +105,22 @@ def frames() -> Iterator[bytes]:
         for count in (1, 3):
             yield b"\x10" + (len(head).to_bytes(4, "big") + head) * count
     yield b"\x10" + b"GET / HTTP/1.1\r\n"
+
+
+def handshakes() -> Iterator[bytes]:
+    """What clients of TLS begin with, of both versions, and what others take a port with TLS for."""
+    for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+        context = ssl.create_default_context()
+        context.minimum_version = context.maximum_version = version
+        came, hello = ssl.MemoryBIO(), ssl.MemoryBIO()
+        with suppress(ssl.SSLWantReadError):
+            context.wrap_bio(came, hello, server_hostname="localhost").do_handshake()
+        said = hello.read()
+        yield b"\x3c" + said
+        yield b"\x80" + said + bytes.fromhex("150301000202 28")
+        yield b"\xbc" + said + bytes.fromhex("1403030001 01 1603030020") + bytes(32)
+    yield b"\x3c" + bytes.fromhex("0000000b 0012 0000 00000007 0001 78")
+    yield b"\x3cGET / HTTP/1.1\r\n\r\n"
 
 
 def sessions() -> Iterator[bytes]:
@@ -340,6 +358,7 @@ def knocks() -> Iterator[bytes]:
 
 SEEDS: Mapping[str, Callable[[], Iterator[bytes]]] = MappingProxyType({
     "frames": frames,
+    "handshakes": handshakes,
     "session": sessions,
     "requests": lambda: messages(answers=False),
     "responses": lambda: messages(answers=True),

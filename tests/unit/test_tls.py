@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import ssl
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,9 @@ import pytest
 from tests.certificates import Authority, Owned
 
 from leaselog.broker.config import BrokerConfig, ConfigError
-from leaselog.broker.config.listeners import read_listeners
+from leaselog.broker.config.listeners import read_listeners, settings_of
+from leaselog.broker.net.serving import plan_serving
+from leaselog.broker.security.principals import make_principal_builder
 from leaselog.broker.security.tls import TlsListeners
 
 AUTHORITY = Authority()
@@ -289,3 +292,28 @@ def test_a_file_that_was_renewed_is_read_again(tmp_path: Path) -> None:
     newer = AUTHORITY.signs(("O", "Acme"), ("CN", "broker"), names=("localhost", "broker.example"))
     in_file(tmp_path, "b.pem", newer.key() + newer.pem)
     assert tls.reload(config_of(settings)) == ["SSL"]
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "locked-broker.md"
+BLOCKS = re.findall(r"```properties\n(.*?)```", GUIDE.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "block", [block for block in BLOCKS if "listeners=" in block or "client.auth" in block]
+)
+def test_what_the_guide_says_is_understood_and_protects(tmp_path: Path, block: str) -> None:
+    files = {"broker.pem": BROKER.key() + BROKER.pem, "clients-ca.pem": AUTHORITY.pem}
+    first = BLOCKS[0] if "listeners=" not in block else ""
+    keys = "ssl.keystore.type=PEM\nssl.keystore.location=/etc/leaselog/broker.pem\n"
+    trust = "ssl.truststore.type=PEM\nssl.truststore.location=/etc/leaselog/clients-ca.pem\n"
+    text = (keys + trust + first + block).replace("/etc/leaselog", str(tmp_path))
+    for name, data in files.items():
+        in_file(tmp_path, name, data)
+    serving = plan_serving(BrokerConfig.from_properties(text), listen=[], data_dir=None, ephemeral=True)
+    assert serving.warnings == ()
+    secured = TlsListeners(serving.config, serving.listeners)
+    asks = "client.auth=required" in block
+    for listener in serving.listeners:
+        if listener.protocol.has_tls:
+            assert (secured.context(listener).verify_mode == ssl.CERT_REQUIRED) == asks
+            make_principal_builder(settings_of(serving.config, listener))

@@ -15,6 +15,7 @@ from fuzz.targets.batches import batches, bodies, codecs
 from fuzz.targets.broker import broker, logins
 from fuzz.targets.connections import frames, session
 from fuzz.targets.files import segments
+from fuzz.targets.handshakes import handshakes
 from fuzz.targets.messages import requests, responses
 from fuzz.targets.states import state_logs, states
 from fuzz.targets.target import Target, Unwanted
@@ -26,6 +27,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
     {
         "frames": Target(frames),
         "session": Target(session),
+        "handshakes": Target(handshakes, budget=None),
         "requests": Target(requests),
         "responses": Target(responses),
         "codecs": Target(codecs, budget=Budget(base_bytes=16 << 20)),
