@@ -29,7 +29,7 @@ from bench.growth_starts import starts
 from leaselog.broker.lending.partitions import LEFT_AT_ONCE
 from leaselog.broker.telling.server import serve_metrics
 from leaselog.cli.serve import quiet_collector
-from leaselog.coordination.cluster_view import ShareSettings, TopicShape
+from leaselog.coordination.cluster_view import EmptyCluster, ShareSettings, TopicShape
 from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_shard import GroupShard
 from leaselog.coordination.group_turn import GroupLimits
@@ -187,7 +187,7 @@ async def _scrape(broker: Any) -> int:
     return size_bytes
 
 
-class Around:
+class Around(EmptyCluster):
     """One topic, which is there."""
 
     def __init__(self, partitions: int, members: int) -> None:

@@ -67,7 +67,16 @@ def test_who_installs_it_is_offered_no_development_tools(metadata: Metadata) -> 
 
 def test_what_starts_a_broker_brings_all_of_it(metadata: Metadata) -> None:
     server = brought_by(metadata, "server")
-    assert server == {"cramjam", "crc32c", "cryptography", "prometheus-client", "pyjwt", "rich", "uvloop"}
+    assert server == {
+        "cramjam",
+        "crc32c",
+        "cryptography",
+        "google-re2",
+        "prometheus-client",
+        "pyjwt",
+        "rich",
+        "uvloop",
+    }
     assert server < brought_by(metadata, "pipeline")
 
 

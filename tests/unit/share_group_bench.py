@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Self
 from uuid import UUID
 
 from shard_watch import unchanged
 
-from leaselog.coordination.cluster_view import ShareSettings, TopicShape
+from leaselog.coordination.cluster_view import EmptyCluster, ShareSettings, TopicShape
 from leaselog.coordination.group_commands import Answer, DropTopics, GroupCommand, Token
 from leaselog.coordination.group_facts import GroupFact
 from leaselog.coordination.group_shard import GroupShard
@@ -28,7 +29,7 @@ from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
 G = GroupId("g")
 
 
-class World:
+class World(EmptyCluster):
     """What the shard looks up."""
 
     def __init__(self, settings: ShareSettings | None = None) -> None:
@@ -96,8 +97,8 @@ class ShareBench:
         self.answers |= {reply.token: reply.answer for reply in outcome.replies}
         self.shard.check()
 
-    def restarted(self) -> ShareBench:
-        other = ShareBench.__new__(ShareBench)
+    def restarted(self) -> Self:
+        other = type(self).__new__(type(self))
         other.__dict__ |= self.__dict__ | {"facts": list(self.facts), "answers": {}}
         other.shard = GroupShard(self.shard.limits, self.world)
         for fact in self.facts:

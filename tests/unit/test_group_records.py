@@ -73,7 +73,7 @@ def test_a_deletion_is_a_tombstone() -> None:
 
 
 def test_a_group_of_another_kind_is_passed_over() -> None:
-    assert decode_fact(Record(pack(">h", 3) + b"\x00\x05group", b"\x00\x00")) is None
+    assert decode_fact(Record(pack(">h", 17) + b"\x00\x05group", b"\x00\x00")) is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from leaselog.broker.dead_letters.office import _Delivery
 from leaselog.broker.lending.delivery import LOOKED_AT, ShareDelivery
 from leaselog.broker.records.partition import Partition
 from leaselog.coordination import share_group_states
-from leaselog.coordination.cluster_view import ShareSettings, TopicShape
+from leaselog.coordination.cluster_view import EmptyCluster, ShareSettings, TopicShape
 from leaselog.coordination.group_commands import DropTopics, Token
 from leaselog.coordination.group_facts import CommittedOffset, OffsetDropped
 from leaselog.coordination.group_offsets import GroupOffsets
@@ -134,7 +134,7 @@ def test_deleting_a_topic_looks_at_the_groups_that_have_offsets_of_it() -> None:
     assert len(list(offsets.drops_of_topics(frozenset({"t"})))) == GROUPS
 
 
-class Topics:
+class Topics(EmptyCluster):
     """What there is around the groups."""
 
     def __init__(self, partitions: int = 1) -> None:

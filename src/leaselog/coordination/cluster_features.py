@@ -26,7 +26,7 @@ class Feature:
 
 
 FEATURES: tuple[Feature, ...] = (
-    Feature("group.version", 0, 1, 0),
+    Feature("group.version", 0, 1, 1),
     # The quorum of one has static voters; the level is not finalized in the metadata log (Kafka neither).
     Feature("kraft.version", 0, 1, 0),
     Feature(METADATA_VERSION, 7, 33, 33),

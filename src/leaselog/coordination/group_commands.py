@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from leaselog.coordination.consumer_group_commands import ConsumerGroupAnswer, ConsumerGroupCommand
 from leaselog.coordination.group_facts import CommittedOffset, Protocol
 from leaselog.coordination.group_token import Token
 from leaselog.coordination.share_group_commands import ShareGroupAnswer, ShareGroupCommand
@@ -133,6 +134,9 @@ class FetchOffsets(NamedTuple):
     partitions: tuple[tuple[TopicPartition, TopicId], ...] | None
     #: an open transaction that has an offset of a partition makes it unstable (KIP-447)
     require_stable: bool = False
+    #: of a consumer group's member, which is to be one still; None for whoever else
+    member_id: MemberId | None = None
+    member_epoch: int = -1
 
 
 class DeleteOffsets(NamedTuple):
@@ -177,6 +181,7 @@ GroupCommand = (
     | DescribeGroup
     | ListGroups
     | DropTopics
+    | ConsumerGroupCommand
     | ShareGroupCommand
 )
 
@@ -269,6 +274,7 @@ Answer = (
     | FetchedOffsets
     | DescribedGroup
     | GroupListing
+    | ConsumerGroupAnswer
     | ShareGroupAnswer
 )
 

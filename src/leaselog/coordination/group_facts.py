@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from leaselog.coordination.consumer_group_facts import ConsumerGroupFact
 from leaselog.coordination.share_group_facts import ShareGroupFact
 from leaselog.model import ZERO_UUID, GroupId, MemberId, ProducerId, TopicId, TopicPartition
 
@@ -128,5 +129,6 @@ GroupFact = (
     | OffsetDropped
     | TransactionalOffset
     | TransactionalOffsetsEnded
+    | ConsumerGroupFact
     | ShareGroupFact
 )

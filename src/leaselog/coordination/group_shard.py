@@ -17,10 +17,19 @@ from itertools import islice
 from typing import assert_never
 
 from leaselog.coordination import classic_rebalance as rebalance
+from leaselog.coordination import consumer_group_heartbeat as consumer_heartbeat
 from leaselog.coordination import share_group_heartbeat as share_heartbeat
 from leaselog.coordination import share_group_states as share_states
 from leaselog.coordination.classic_group import ClassicGroup, GroupState
 from leaselog.coordination.cluster_view import EMPTY_CLUSTER, ClusterView
+from leaselog.coordination.consumer_group import ConsumerGroup
+from leaselog.coordination.consumer_group_commands import ConsumerHeartbeat, DescribeConsumerGroup
+from leaselog.coordination.consumer_group_facts import (
+    ConsumerEpochStored,
+    ConsumerGroupFact,
+    is_tombstone,
+)
+from leaselog.coordination.consumer_group_requests import answer_consumer
 from leaselog.coordination.group_commands import (
     NO_MEMBER,
     CommitOffsets,
@@ -77,7 +86,7 @@ from leaselog.model import BrokenInvariant, ErrorCode, GroupId, MemberId, Produc
 __all__ = ["Group", "GroupShard"]
 
 #: A name is one group of one type.
-Group = ClassicGroup | ShareGroup
+Group = ClassicGroup | ConsumerGroup | ShareGroup
 
 _RETENTION: DeadlineKey = (DeadlineKind.RETENTION, GroupId(""), NO_MEMBER)
 
@@ -107,7 +116,8 @@ class GroupShard:
                     self._groups[group_id] = ClassicGroup.restored(group_id, metadata, now_ms)
             case GroupDropped(group_id):
                 self._stored.pop(group_id, None)
-                self._groups.pop(group_id, None)
+                if isinstance(self._groups.get(group_id), ClassicGroup):
+                    del self._groups[group_id]
             case OffsetCommitted(group_id, partition, committed):
                 self._offsets.commit(group_id, partition, committed)
                 if group_id not in self._groups:
@@ -120,8 +130,22 @@ class GroupShard:
                 self._offsets.end_transaction(producer_id, is_commit=is_commit)
             case OffsetDropped(group_id, partition):
                 self._offsets.drop(group_id, partition)
+            case _ if isinstance(fact, ConsumerGroupFact):
+                self._replay_consumer(fact, now_ms)
             case _:
                 self._replay_share(fact, now_ms)
+
+    def _replay_consumer(self, fact: ConsumerGroupFact, now_ms: int) -> None:
+        group = self._groups.get(fact.group_id)
+        if not isinstance(group, ConsumerGroup):
+            if is_tombstone(fact):
+                return  # there is none any more, and another may have the name by now
+            group = self._groups[fact.group_id] = ConsumerGroup(fact.group_id)
+        group.replay(fact, now_ms)
+        if isinstance(fact, ConsumerEpochStored) and fact.epoch is None:
+            del self._groups[fact.group_id]
+            if self._offsets.of(fact.group_id):
+                self._groups[fact.group_id] = ClassicGroup(fact.group_id, now_ms)
 
     def _replay_share(self, fact: ShareGroupFact, now_ms: int) -> None:
         group = self._share_group(fact.group_id)
@@ -156,6 +180,8 @@ class GroupShard:
         for group in list(self._groups.values()):
             if isinstance(group, ClassicGroup):
                 rebalance.resume(group, turn)
+            elif isinstance(group, ConsumerGroup):
+                self._resume_consumer(group, turn)
             elif group.is_written:
                 share_heartbeat.resume(group, turn)
                 share_states.drop_lost(group, self._cluster, turn)
@@ -163,6 +189,12 @@ class GroupShard:
                 del self._groups[group.group_id]  # only tombstones are left of it
         turn.deadlines.set(_RETENTION, now_ms + self.limits.retention_check_interval_ms)
         return turn.outcome()
+
+    def _resume_consumer(self, group: ConsumerGroup, turn: Turn) -> None:
+        if group.is_written:
+            consumer_heartbeat.resume(group, turn)
+        else:
+            del self._groups[group.group_id]
 
     def apply(self, outcome: GroupOutcome, now_ms: int) -> None:
         """Makes it so, once its facts are on their way to the log. It must be the latest: nothing else was applied
@@ -175,7 +207,9 @@ class GroupShard:
         for draft in outcome.drafts:
             # One that is gone, or never came to be, has nothing to keep.
             group = self._groups.get(draft.group_id)
-            if isinstance(draft, ShareGroup) and isinstance(group, ShareGroup):
+            if isinstance(draft, ShareGroup) and isinstance(group, ShareGroup):  # noqa: SIM114 - each of its own kind
+                group.adopt(draft)
+            elif isinstance(draft, ConsumerGroup) and isinstance(group, ConsumerGroup):
                 group.adopt(draft)
         self._deadlines.move(outcome.deadlines)
         if outcome.to_expire is not None:
@@ -205,6 +239,8 @@ class GroupShard:
             pass  # it went while the deadline ran
         elif isinstance(group, ShareGroup):
             share_heartbeat.session_is_due(turn.draft(group), member_id, turn)
+        elif isinstance(group, ConsumerGroup):
+            consumer_heartbeat.deadline_is_due(turn.draft(group), member_id, turn)
         elif kind is DeadlineKind.SESSION:
             rebalance.session_is_due(turn.draft(group), member_id, turn)
         elif kind is DeadlineKind.JOIN:
@@ -225,6 +261,8 @@ class GroupShard:
                 self._commit(command, turn)
             case FetchOffsets():
                 turn.reply(command.token, self._fetch(command))
+            case ConsumerHeartbeat() | DescribeConsumerGroup():
+                turn.reply(command.token, answer_consumer(self._groups.get(command.group_id), command, turn))
             case DeleteOffsets():
                 self._delete_offsets(command, turn)
             case DeleteGroup():
@@ -248,14 +286,16 @@ class GroupShard:
         if not bounds[0] <= ask.session_timeout_ms <= bounds[1]:
             return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.INVALID_SESSION_TIMEOUT))
         group = self._groups.get(ask.group_id)
-        if isinstance(group, ShareGroup):
+        if isinstance(group, ShareGroup) or (isinstance(group, ConsumerGroup) and group.members):
             return turn.reply(ask.token, JoinAnswer(NO_MEMBER, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-        if group is not None:
+        if isinstance(group, ClassicGroup):
             return rebalance.join(turn.draft(group), ask, turn)
         if ask.member_id != NO_MEMBER:
             return turn.reply(ask.token, JoinAnswer(ask.member_id, ErrorCode.UNKNOWN_MEMBER_ID))
         rebalance.join(turn.draft(ClassicGroup(ask.group_id, turn.now_ms)), ask, turn)
-        if not turn.facts:
+        if isinstance(group, ConsumerGroup):
+            turn.facts[:0] = group.tombstones()
+        if not any(isinstance(fact, GroupStored) for fact in turn.facts):
             # The name is taken from now on, also after a restart.
             turn.facts.append(GroupStored(ask.group_id, GroupMetadata(since_ms=turn.now_ms)))
         return None
@@ -284,10 +324,15 @@ class GroupShard:
         group = self._groups.get(ask.group_id)
         if isinstance(group, ShareGroup):
             return turn.reply(ask.token, Refused(ErrorCode.GROUP_ID_NOT_FOUND))
-        refused = self._refusal_of_unknown(ask) if group is None else refusal_of_commit(group, ask)
+        if group is None:
+            refused = self._refusal_of_unknown(ask)
+        elif isinstance(group, ConsumerGroup):
+            refused = group.refusal_of_commit(ask)
+        else:
+            refused = refusal_of_commit(group, ask)
         if refused is not None:
             return turn.reply(ask.token, refused)
-        if group is not None:
+        if isinstance(group, ClassicGroup):
             rebalance.keep_alive(group, ask.member_id, turn)
         facts, codes = commit_facts(ask, turn.now_ms, turn.limits.offset_metadata_bytes_max)
         turn.facts.extend(facts)
@@ -301,7 +346,13 @@ class GroupShard:
             return no_group(ask.group_id)
         return Refused(ErrorCode.ILLEGAL_GENERATION)
 
-    def _fetch(self, ask: FetchOffsets) -> FetchedOffsets:
+    def _fetch(self, ask: FetchOffsets) -> FetchedOffsets | Refused:
+        if ask.member_id is not None and ask.member_epoch >= 0:
+            group = self._groups.get(ask.group_id)
+            if isinstance(group, ConsumerGroup):
+                refused = group.refusal_of_member(ask.member_id, ask.member_epoch)
+                if refused is not None:
+                    return refused
         unstable = frozenset(self._offsets.pending.of(ask.group_id) if ask.require_stable else ())
         if ask.partitions is None:
             return FetchedOffsets(tuple(self._offsets.of(ask.group_id).items()), unstable)
@@ -312,9 +363,13 @@ class GroupShard:
         group = self._groups.get(ask.group_id)
         if not ask.group_id:
             return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
-        if not isinstance(group, ClassicGroup):
+        if group is None or isinstance(group, ShareGroup):
             return turn.reply(ask.token, no_group(ask.group_id))
-        if group.state is not GroupState.EMPTY and not group.uses_consumer_protocol:
+        if (
+            isinstance(group, ClassicGroup)
+            and group.state is not GroupState.EMPTY
+            and not group.uses_consumer_protocol
+        ):
             # Nobody can tell which topics such members use.
             return turn.reply(ask.token, Refused(ErrorCode.NON_EMPTY_GROUP))
         known = self._offsets.of(ask.group_id)
@@ -332,8 +387,10 @@ class GroupShard:
         left = list(self._to_expire or self._groups)
         while left and len(turn.facts) < turn.limits.expired_per_turn:
             group = self._groups.get(left.pop())
-            if isinstance(group, ClassicGroup):  # share groups stay until they are deleted
+            if isinstance(group, ClassicGroup):
                 self._expire_group(group, turn)
+            elif isinstance(group, ConsumerGroup):  # share groups stay until they are deleted
+                self._expire_consumer_group(group, turn)
         turn.to_expire = tuple(left)
         wait_ms = 0 if left else turn.limits.retention_check_interval_ms
         turn.deadlines.set(_RETENTION, turn.now_ms + wait_ms)
@@ -346,6 +403,20 @@ class GroupShard:
         if len(expired) == len(offsets) and not pending and group.state is GroupState.EMPTY:
             turn.facts.append(GroupDropped(group.group_id))
 
+    def _expire_consumer_group(self, group: ConsumerGroup, turn: Turn) -> None:
+        offsets, pending = self._offsets.of(group.group_id), self._offsets.pending.of(group.group_id)
+        oldest_ms = turn.now_ms - turn.limits.offsets_retention_ms
+        expired = [
+            partition
+            for partition, committed in offsets.items()
+            if max(committed.commit_ms, group.empty_since_ms) <= oldest_ms
+            and partition not in pending
+            and not group.is_subscribed_to(partition.topic)
+        ]
+        turn.facts.extend(OffsetDropped(group.group_id, partition) for partition in expired)
+        if len(expired) == len(offsets) and not pending and not group.members:
+            turn.facts.extend(group.tombstones())
+
     # Groups
 
     def _delete_group(self, ask: DeleteGroup, turn: Turn) -> None:
@@ -354,10 +425,14 @@ class GroupShard:
             return turn.reply(ask.token, no_group(ask.group_id))
         if isinstance(group, ShareGroup):
             return self._delete_share_group(group, ask, turn)
-        if group.state is not GroupState.EMPTY:
+        is_empty = not group.members if isinstance(group, ConsumerGroup) else group.state is GroupState.EMPTY
+        if not is_empty:
             return turn.reply(ask.token, share_states.NOT_EMPTY)
         turn.facts.extend(self._offsets.drops(ask.group_id))
-        turn.facts.append(GroupDropped(ask.group_id))
+        if isinstance(group, ConsumerGroup):
+            turn.facts.extend(group.tombstones())
+        else:
+            turn.facts.append(GroupDropped(ask.group_id))
         return turn.reply(ask.token, Done())
 
     def _list(self, ask: ListGroups) -> GroupListing:
@@ -372,7 +447,7 @@ class GroupShard:
 
     def _describe(self, group_id: GroupId) -> DescribedGroup | Refused:
         group = self._groups.get(group_id)
-        if isinstance(group, ShareGroup):
+        if isinstance(group, ConsumerGroup | ShareGroup):
             return Refused(ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} is not a classic group.")
         return no_group(group_id) if group is None else group.described()
 

@@ -58,6 +58,8 @@ class DeadlineKind(Enum):
     JOIN = "join"
     #: the group has waited long enough for members to sync
     SYNC = "sync"
+    #: a member of a consumer group has had the time to let go of partitions
+    LETTING_GO = "letting go"
     #: time to look for offsets past their retention
     RETENTION = "retention"
 

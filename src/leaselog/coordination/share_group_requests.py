@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from leaselog.coordination.classic_group import ClassicGroup
 from leaselog.coordination.group_commands import Answer
-from leaselog.coordination.group_turn import Turn
+from leaselog.coordination.group_turn import Draftable, Turn
 from leaselog.coordination.share_group import ShareGroup
 from leaselog.coordination.share_group_commands import (
     JOIN_EPOCH,
@@ -43,7 +42,7 @@ def may_found(ask: ShareGroupCommand) -> bool:
     return isinstance(ask, AlterShareOffsets | AdoptShareStates)
 
 
-def answer_share(group: ClassicGroup | ShareGroup | None, ask: ShareGroupCommand, turn: Turn) -> Answer:
+def answer_share(group: Draftable | None, ask: ShareGroupCommand, turn: Turn) -> Answer:
     refused = refusal_of_shape(ask) if isinstance(ask, ShareHeartbeat) else None
     if refused is None and not isinstance(group, ShareGroup):
         refused = _refusal_of_group(group, ask)
@@ -71,7 +70,7 @@ def answer_share(group: ClassicGroup | ShareGroup | None, ask: ShareGroupCommand
             assert_never(ask)
 
 
-def _refusal_of_group(group: ClassicGroup | ShareGroup | None, ask: ShareGroupCommand) -> Refused:
+def _refusal_of_group(group: Draftable | None, ask: ShareGroupCommand) -> Refused:
     if not ask.group_id:
         return Refused(ErrorCode.INVALID_GROUP_ID)
     if group is not None:

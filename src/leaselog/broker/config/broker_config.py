@@ -172,6 +172,10 @@ class BrokerConfig(SecurityConfig):
     group_min_session_timeout_ms = Int("The shortest session timeout of a classic group's member.")
     group_max_session_timeout_ms = Int("The longest session timeout of a classic group's member.")
     group_max_size = Int("The most members of a classic group.")
+    group_consumer_max_size = Int("The most members of a consumer group (KIP-848).")
+    group_consumer_assignors = Texts(
+        "The assignors that members of such a group may choose, uniform and range; the first is the default."
+    )
     group_share_max_size = Int("The most members of a share group.")
     group_share_record_lock_duration_ms = Int(
         "How long a lease lasts (Kafka's acquisition lock).", planned=True

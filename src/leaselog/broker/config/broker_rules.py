@@ -78,6 +78,11 @@ def _check_times(values: Mapping[str, Value]) -> None:
 def _check_lists(values: Mapping[str, Value]) -> None:
     if values["group.share.assignors"] != ("simple",):
         raise ConfigError("group.share.assignors must contain exactly one assignor, and it must be simple")
+    assignors = values["group.consumer.assignors"]
+    if not isinstance(assignors, tuple) or not assignors or not {"uniform", "range"}.issuperset(assignors):
+        raise ConfigError(
+            "group.consumer.assignors must contain uniform, range or both, and no class of one's own"
+        )
     dirs = values["log.dirs"] or values["log.dir"]
     if not dirs:
         raise ConfigError("At least one log directory must be defined via log.dirs or log.dir.")

@@ -21,7 +21,9 @@ _REASONS = (
         r"(group\.)?streams\..*|group\.coordinator\..*",
         "how Kafka's group coordinator is built, or Streams groups",
     ),
-    (r"(group\.)?consumer\..*|group\.consumer\..*", "the consumer group protocol of KIP-848 is to come"),
+    (r"group\.consumer\.migration\.policy", "classic and consumer members do not share a group yet"),
+    (r"group\.consumer\.regex\..*", "patterns are matched anew when topics have changed"),
+    (r"(group\.)?consumer\.assignor\..*", "assignments are computed where the group is"),
     (r"(group\.)?share\.(assignors|assignor\..*)", "there is one assignor"),
     (r"sasl\.kerberos\..*", "there is no GSSAPI here"),
     (

@@ -24,6 +24,13 @@ class GroupConfig(View):
 
     __slots__ = ()
 
+    consumer_session_timeout_ms = Int(
+        "A member of a consumer group (KIP-848) silent for this long is fenced."
+    )
+    consumer_heartbeat_interval_ms = Int("How often such members are told to send a heartbeat.")
+    consumer_assignment_interval_ms = Int(
+        "The assignment of such a group is computed at most this often, unless a member would be left without one."
+    )
     share_session_timeout_ms = Int("A member silent for this long is fenced.")
     share_heartbeat_interval_ms = Int(
         "How often members are told to send a heartbeat. Right after a change of the group they are asked sooner."

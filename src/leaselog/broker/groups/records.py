@@ -2,8 +2,8 @@
 
 A key is its type (1 offset, 2 group) and its body; a value is its version and its body; no value is a tombstone.
 Offsets are written in version 4, or 1 if they expire on their own, which later versions cannot say; groups in
-version 3. Every version is read. Share groups' records are in ``share_group_records``; keys of types unknown to both
-belong to groups of kinds that are not here yet, and are passed over.
+version 3. Every version is read. Records of consumer groups are in ``consumer_records``, those of share groups in
+``share_records``; keys of types unknown to all belong to groups of kinds that are not here yet, and are passed over.
 """
 
 from __future__ import annotations
@@ -11,8 +11,14 @@ from __future__ import annotations
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - struct spells it like a module
 
+from leaselog.broker.groups.consumer_records import (
+    CONSUMER_KEYS,
+    decode_consumer_fact,
+    encode_consumer_fact,
+)
 from leaselog.broker.groups.share_records import SHARE_KEYS, decode_share_fact, encode_share_fact
 from leaselog.coordination.classic_group import CONSUMER_PROTOCOL_TYPE
+from leaselog.coordination.consumer_group_facts import ConsumerGroupFact
 from leaselog.coordination.group_facts import (
     CommittedOffset,
     GroupDropped,
@@ -81,6 +87,8 @@ def encode_fact(fact: GroupFact, now_ms: int) -> Record:
             return Record(_offset_key(group_id, partition), None, timestamp_ms=now_ms)
         case TransactionalOffsetsEnded():
             raise EncodeError("a marker is a batch of its own")
+        case _ if isinstance(fact, ConsumerGroupFact):
+            return encode_consumer_fact(fact, now_ms)
         case _:
             return encode_share_fact(fact, now_ms)
 
@@ -94,6 +102,8 @@ def decode_fact(record: Record) -> GroupFact | None:
             return _offset_fact(record.key, record.value)
         case 2:
             return _group_fact(record.key, record.value)
+        case kind if kind in CONSUMER_KEYS:
+            return decode_consumer_fact(kind, record.key, record.value)
         case kind if kind in SHARE_KEYS:
             return decode_share_fact(kind, record.key, record.value)
         case _:

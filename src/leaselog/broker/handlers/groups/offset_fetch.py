@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_commands import FetchedOffsets, FetchOffsets, Token
 from leaselog.coordination.group_facts import CommittedOffset
-from leaselog.model import ErrorCode, GroupId, Refused, TopicId, TopicPartition
+from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
 from leaselog.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -85,7 +85,10 @@ async def _fetch(
     partitions = None if topics is None else _asked(topics)
 
     def command(token: Token) -> FetchOffsets:
-        return FetchOffsets(token, GroupId(group.group_id), partitions, require_stable)
+        member_id = None if group.member_id is None else MemberId(group.member_id)
+        return FetchOffsets(
+            token, GroupId(group.group_id), partitions, require_stable, member_id, group.member_epoch
+        )
 
     answer = await context.broker.groups.ask(GroupId(group.group_id), command, FetchedOffsets)
     if isinstance(answer, Refused):
