@@ -9,6 +9,7 @@ import pytest
 
 from leaselog.cli.main import main
 from leaselog.cli.record_decoders import decode_cluster_metadata, decode_offsets
+from leaselog.log.aborted_index import AbortedIndex, AbortedTransaction
 from leaselog.log.producer_state import ProducerState
 from leaselog.wire.codec import encode
 from leaselog.wire.compression import Codec
@@ -212,3 +213,16 @@ def test_a_batch_that_cannot_be_read_is_named_by_partition_and_offsets(
     assert "baseOffset: 3" in out.splitlines()[-1]
     assert err.startswith(f"leaselog dump-log: partition orders-7, offsets 3 to 3 ({log}, position 101): ")
     assert err.count("\n") == 1
+
+
+def test_an_index_of_aborted_transactions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    index = AbortedIndex()
+    index.append(AbortedTransaction(1, 0, 3, 2))
+    index.append(AbortedTransaction(2, 2, 4, 5))
+    lines, _ = dump(capsys, write(tmp_path, ".txnindex", index.to_bytes()))
+    assert lines == [
+        "version: 0 producerId: 1 firstOffset: 0 lastOffset: 3 lastStableOffset: 2",
+        "version: 0 producerId: 2 firstOffset: 2 lastOffset: 4 lastStableOffset: 5",
+    ]
+    assert main(["dump-log", "--files", str(write(tmp_path, ".txnindex", b"torn"))]) == 1
+    assert "no index of aborted transactions" in capsys.readouterr().err

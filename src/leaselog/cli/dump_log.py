@@ -74,6 +74,8 @@ def _dump(file: Path, args: argparse.Namespace, findings: Findings) -> None:
             dump_index(file, args, findings)
         case ".timeindex":
             dump_time_index(file, args, findings)
+        case ".txnindex":
+            _dump_aborted(file)
         case ".snapshot":
             _dump_producer_snapshot(file)
         case ".checkpoint":
@@ -81,6 +83,23 @@ def _dump(file: Path, args: argparse.Namespace, findings: Findings) -> None:
         case _:
             file.stat()  # for what is not there at all that would be the wrong complaint
             print(f"Ignoring unknown file {file}", file=sys.stderr)
+
+
+# aborted transactions
+
+
+def _dump_aborted(file: Path) -> None:
+    from leaselog.log.aborted_index import AbortedIndex
+
+    base_offset = int(stem) if (stem := file.stem).isdigit() else 0
+    index = AbortedIndex.from_bytes(base_offset, file.read_bytes())
+    if index is None:
+        raise CommandFailed(f"{file}: no index of aborted transactions")
+    for one in index.entries():
+        print(
+            f"version: 0 producerId: {one.producer_id} firstOffset: {one.first_offset}"
+            f" lastOffset: {one.last_offset} lastStableOffset: {one.last_stable_offset}"
+        )
 
 
 # producer snapshots
