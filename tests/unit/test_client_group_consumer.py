@@ -14,6 +14,7 @@ from leaselog.client.errors import BrokerError, ClientError, ConnectionLost
 from leaselog.client.fetcher import EARLIEST, LATEST
 from leaselog.client.group_consumer import GroupConsumer, GroupReading
 from leaselog.client.membership import GroupSettings
+from leaselog.client.security.config import PLAINTEXT
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.fetch import (
@@ -62,6 +63,7 @@ def topic(name: str, partitions: int = 1) -> TopicInfo:
 class ScriptedCluster:
     """A group of one on t-0, which holds records from 40 on, one a batch. ``steps`` take the place of answers."""
 
+    security = PLAINTEXT
     request_timeout_ms = 1000
     api_timeout_ms = 1000
 
@@ -445,7 +447,7 @@ def test_a_commit_that_was_overtaken_is_a_reason_to_join_again(code: ErrorCode) 
 
 def test_what_trying_again_would_not_mend_ends_the_next_poll() -> None:
     cluster = ScriptedCluster(JoinGroup=[ErrorCode.GROUP_AUTHORIZATION_FAILED])
-    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED: Group 'g'"):
+    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED: this client may not READ group 'g'"):
         run(cluster, 1)
 
 

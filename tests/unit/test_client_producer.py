@@ -13,6 +13,7 @@ from leaselog.client import producer as producer_module
 from leaselog.client.accumulator import BatchLimits
 from leaselog.client.errors import BrokerError, ConnectionLost
 from leaselog.client.producer import BatchProducer, Delivered, ProducerSettings
+from leaselog.client.security.config import PLAINTEXT
 from leaselog.client.topology import Node, PartitionInfo, TopicInfo, Topology
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
@@ -34,6 +35,7 @@ Step = int | Exception
 class ScriptedCluster:
     """One node that leads everything. Each produce request gets the next step, success when there is none left."""
 
+    security = PLAINTEXT
     request_timeout_ms = 1000
 
     def __init__(self, *steps: Step) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from share_cluster_model import LOCK_MS, TOPIC, Arrived, ModelCluster
 
-from leaselog.client.errors import BrokerError, ConnectionLost, RequestTimedOut
+from leaselog.client.errors import AuthorizationFailed, BrokerError, ConnectionLost, RequestTimedOut
 from leaselog.client.share.acknowledge_type import AcknowledgeType
 from leaselog.client.share.config import ShareConsumerConfig
 from leaselog.client.share.core import ShareCore
@@ -611,7 +611,7 @@ def test_an_unauthorised_topic_is_told_by_poll() -> None:
 
 @pytest.mark.parametrize(
     "code",
-    [ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.INVALID_REQUEST],
+    [ErrorCode.GROUP_MAX_SIZE_REACHED, ErrorCode.INVALID_REQUEST],
 )
 def test_a_fatal_answer_to_a_heartbeat_is_told_by_every_poll(code: ErrorCode) -> None:
     player = subscribed()
@@ -620,6 +620,19 @@ def test_a_fatal_answer_to_a_heartbeat_is_told_by_every_poll(code: ErrorCode) ->
         with pytest.raises(BrokerError, match=code.name):
             player.poll()
     assert len(player.requests(ShareGroupHeartbeatRequest)) == 1
+
+
+def test_a_right_to_the_group_that_is_missing_is_told_once_and_asked_for_again_at_intervals() -> None:
+    player = subscribed(produced=1)
+    player.cluster.heartbeat_error = ErrorCode.GROUP_AUTHORIZATION_FAILED
+    with pytest.raises(AuthorizationFailed, match="this client may not READ group 'g': there is no ACL"):
+        player.poll()
+    told = len(player.requests(ShareGroupHeartbeatRequest))
+    assert player.poll() == []
+    assert len(player.requests(ShareGroupHeartbeatRequest)) - told <= 3, "it does not spin"
+    player.cluster.heartbeat_error = 0
+    player.pass_ms(10_000)
+    assert offsets(player.poll()) == [0]
 
 
 def test_an_answer_that_lends_more_than_there_can_be_is_told_and_nothing_is_kept_of_it() -> None:

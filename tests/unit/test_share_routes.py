@@ -32,7 +32,7 @@ def where(partition: int) -> TopicIdPartition:
 def known(*leaders: int) -> Routes:
     made = routes()
     assert made.take_question(0) == ("t",)
-    assert made.learned(("t",), topology(*leaders), 0) == []
+    assert made.learned(("t",), topology(*leaders), 0) == {}
     made.follow(frozenset({(ID, 0), (ID, 1)}), 0)
     return made
 
@@ -67,14 +67,14 @@ def test_a_broker_that_says_who_leads_is_believed_and_checked() -> None:
 def test_a_topic_that_does_not_exist_is_looked_for_again() -> None:
     made = routes()
     made.take_question(0)
-    assert made.learned(("t",), topology(t=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0) == []
+    assert made.learned(("t",), topology(t=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), 0) == {}
     assert made.next_ms == PATIENCE_MS
 
 
 def test_what_is_wrong_with_a_topic_for_good_is_told() -> None:
     made = routes()
     made.take_question(0)
-    (error,) = made.learned(("t",), topology(t=ErrorCode.TOPIC_AUTHORIZATION_FAILED), 0)
+    error = made.learned(("t",), topology(t=ErrorCode.TOPIC_AUTHORIZATION_FAILED), 0)["t"]
     assert error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 

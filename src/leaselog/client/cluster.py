@@ -21,6 +21,7 @@ from leaselog.client.errors import (
     Unreachable,
     is_retriable,
     raise_for,
+    refusal,
 )
 from leaselog.client.machine import monotonic_ms
 from leaselog.client.security.config import PLAINTEXT, SecurityConfig
@@ -327,11 +328,15 @@ class Cluster:
                 FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=[key]),
                 FindCoordinatorResponse,
             )
-            raise_for(answer.error_code, answer.error_message)
+            self._check_coordinator(answer.error_code, answer.error_message, key)
             if not answer.coordinators:  # versions before 4 answer for one key
                 return Node(answer.node_id, answer.host, answer.port)
             found = answer.coordinators[0]
-            raise_for(found.error_code, found.error_message)
+            self._check_coordinator(found.error_code, found.error_message, key)
             return Node(found.node_id, found.host, found.port)
 
         return await self.retrying(attempt)
+
+    def _check_coordinator(self, code: int, message: str | None, key: str) -> None:
+        if code:
+            raise refusal(code, message, f"DESCRIBE group '{key}'", self.security.user)

@@ -23,6 +23,7 @@ __all__ = [
     "is_retriable",
     "known_code",
     "raise_for",
+    "refusal",
 ]
 
 #: what Java's clients retry: the answer may be another one in a moment, or on another node
@@ -156,6 +157,23 @@ class BrokerError(ClientError):
 
 class AuthorizationFailed(BrokerError):
     """Who is logged in may not do this: an ACL is missing. Base of Kafka's ``…AuthorizationException``."""
+
+
+#: what is answered to whoever lacks a right
+_NOT_ALLOWED = frozenset({
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+})  # fmt: skip
+
+
+def refusal(code: int, message: str | None, right: str, user: str | None = None) -> BrokerError:
+    """The error of this code. Where a right is missing it names it: ``WRITE topic 'orders'``, and who lacks it."""
+    if code in _NOT_ALLOWED:
+        who = f"User:{user}" if user else "this client"
+        message = f"{who} may not {right}: there is no ACL that allows it"
+    return BrokerError(code, message)
 
 
 def is_retriable(code: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from leaselog.client.cluster import RETRY_BACKOFF_MS, Cluster
-from leaselog.client.errors import BrokerError, ClientError, raise_for
+from leaselog.client.errors import BrokerError, ClientError, raise_for, refusal
 from leaselog.client.topology import Node, TopicInfo
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.isolation import with_fate
@@ -235,7 +235,7 @@ class Fetcher:
 
     def _accept(self, where: TopicPartition, start: int, data: PartitionData) -> Iterable[Fetched]:
         if data.error_code:
-            failed = BrokerError(data.error_code, str(where))
+            failed = self._refusal(data.error_code, where)
             if failed.code is ErrorCode.OFFSET_OUT_OF_RANGE:
                 failed = BrokerError(data.error_code, f"{where} has no offset {start}")
                 if self._reset is not None:
@@ -288,7 +288,12 @@ class Fetcher:
         for name in names:
             code = found.errors.get(name, ErrorCode.NONE)
             if code and not BrokerError(code).is_retriable:
-                raise BrokerError(code, f"Topic '{name}'")
+                raise refusal(
+                    code, f"Topic '{name}'", f"DESCRIBE topic '{name}'", self._cluster.security.user
+                )
+
+    def _refusal(self, code: int, where: TopicPartition) -> BrokerError:
+        return refusal(code, str(where), f"READ topic '{where.topic}'", self._cluster.security.user)
 
     def _place(self, where: TopicPartition) -> _Place | None:
         if where not in self.positions or where.topic not in self._topics:
@@ -394,6 +399,8 @@ async def _ask_offsets(
     for topic in answer.topics:
         for partition in topic.partitions:
             where = TopicPartition(topic.name, partition.partition_index)
-            raise_for(partition.error_code, str(where))
+            if partition.error_code:
+                right = f"DESCRIBE topic '{topic.name}'"
+                raise refusal(partition.error_code, str(where), right, cluster.security.user)
             found[where] = partition.offset
     return found

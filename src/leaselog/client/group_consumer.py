@@ -15,7 +15,7 @@ from typing import Any
 
 from leaselog.client.cluster import RETRY_BACKOFF_MS, Cluster
 from leaselog.client.committed_offsets import CommittedOffset, Identity
-from leaselog.client.errors import BrokerError, ClientError, IllegalState, is_retriable
+from leaselog.client.errors import BrokerError, ClientError, IllegalState, is_retriable, refusal
 from leaselog.client.fetcher import LATEST, READ_COMMITTED, Fetched, Fetcher, FetchLimits, list_offsets
 from leaselog.client.group_coordinator import GroupCoordinator
 from leaselog.client.group_member import GroupMember, Wanted
@@ -377,7 +377,9 @@ class GroupConsumer:
     def _judged(self, errors: Mapping[TopicPartition, int], identity: Identity) -> BrokerError:
         """The worst one: as long as there is an error that stays, trying again is in vain."""
         where = min(errors, key=lambda each: (is_retriable(errors[each]), each))
-        failed = BrokerError(errors[where], f"Group '{self._kept_by().group_id}', {where}")
+        group_id = self._kept_by().group_id
+        right = f"READ group '{group_id}' and topic '{where.topic}'"
+        failed = refusal(errors[where], f"Group '{group_id}', {where}", right, self._cluster.security.user)
         if self._member is not None:
             for code in set(errors.values()):
                 self._member.membership.thrown_out(code, identity.generation)

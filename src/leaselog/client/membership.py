@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import assert_never
 
-from leaselog.client.errors import BrokerError, raise_for
+from leaselog.client.errors import BrokerError, refusal
 from leaselog.client.range_assignor import Subscriber, assign_ranges
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.codec import decode_prefix, encode
@@ -270,7 +270,7 @@ class Membership:
             case code if code in _PASSING or code == ErrorCode.REBALANCE_IN_PROGRESS:
                 self._back_off(now_ms)
             case code:
-                raise BrokerError(code, f"Group '{self._settings.group_id}'")
+                raise self._refusal(code)
 
     def _take_place(self, answer: JoinGroupResponse) -> None:
         if answer.protocol_type not in (None, PROTOCOL_TYPE):  # None: a broker before JoinGroup v7
@@ -314,7 +314,11 @@ class Membership:
         elif code in _PASSING:
             self._back_off(now_ms)
         elif code != ErrorCode.REBALANCE_IN_PROGRESS:
-            raise BrokerError(code, f"Group '{self._settings.group_id}'")
+            raise self._refusal(code)
+
+    def _refusal(self, code: int) -> BrokerError:
+        group_id = self._settings.group_id
+        return refusal(code, f"Group '{group_id}'", f"READ group '{group_id}'")
 
     # staying
 
@@ -350,7 +354,8 @@ class Membership:
             self._back_off(now_ms)
             self._heartbeat_at_ms = self._not_before_ms
         else:
-            raise_for(code, f"Group '{self._settings.group_id}'")
+            if code:
+                raise self._refusal(code)
             self._tries = 0
 
     def _come_back_if_outdated(self) -> None:

@@ -24,7 +24,7 @@ from leaselog.client.errors import (
     RequestTimedOut,
     UnsupportedVersion,
     Unwritable,
-    raise_for,
+    refusal,
 )
 from leaselog.client.machine import monotonic_ms as _now_ms
 from leaselog.client.machine import new_chance, wall_ms
@@ -317,7 +317,9 @@ class BatchProducer:
             InitProducerIdResponse,
             timeout_ms=self._cluster.request_timeout_ms,
         )
-        raise_for(answer.error_code)
+        if answer.error_code:
+            right = "write idempotently to any topic (WRITE of one, or IDEMPOTENT_WRITE of the cluster)"
+            raise refusal(answer.error_code, None, right, self._cluster.security.user)
         self._producer_id, self._producer_epoch = answer.producer_id, answer.producer_epoch
         self._batches.renumbered()
 
@@ -487,7 +489,7 @@ class BatchProducer:
         ):
             if self._may_try_again(batch):
                 self._batches.retry_lost_count(batch, self._retry_at_ms(batch))
-        elif (failed := BrokerError(code, answer.error_message)).is_retriable:
+        elif (failed := self._refusal(batch, code, answer.error_message)).is_retriable:
             self._stale.add(batch.where.topic)
             self._try_again(batch, in_doubt=code in _IN_DOUBT)
         else:
@@ -496,6 +498,9 @@ class BatchProducer:
     def _is_oldest(self, batch: Batch) -> bool:
         """Of a transaction: no older batch explains why the broker counts otherwise, so the transaction is spoiled."""
         return not self._batches.follows_another(batch)
+
+    def _refusal(self, batch: Batch, code: int, message: str | None) -> BrokerError:
+        return refusal(code, message, f"WRITE topic '{batch.where.topic}'", self._cluster.security.user)
 
     def _try_again(self, batch: Batch, *, in_doubt: bool) -> None:
         if self._may_try_again(batch):

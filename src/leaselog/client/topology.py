@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from leaselog.client.errors import BrokerError, known_code
+from leaselog.client.errors import BrokerError, known_code, refusal
 from leaselog.model import ErrorCode, TopicPartition
 from leaselog.wire.messages.metadata import MetadataResponse, MetadataResponsePartition, MetadataResponseTopic
 
@@ -62,7 +62,7 @@ class Topology:
         """Raises ``BrokerError`` for a topic the broker would not describe."""
         if name not in self.topics:
             code = self.errors.get(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            raise BrokerError(code, f"Topic '{name}'")
+            raise refusal(code, f"Topic '{name}'", f"DESCRIBE topic '{name}'")
         return self.topics[name]
 
     def leader(self, where: TopicPartition) -> Node:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from leaselog.client.errors import ClientError
+from leaselog.client.errors import AuthorizationFailed, ClientError
 from leaselog.client.share.acknowledgements import Bundle
 from leaselog.client.share.backoff import backoff_ms
 from leaselog.client.share.config import ShareConsumerConfig
@@ -33,6 +33,7 @@ class CoreState:
         "completed",
         "config",
         "delivery_limit",
+        "denied",
         "errors",
         "heartbeat_sent_ms",
         "holdings",
@@ -63,12 +64,14 @@ class CoreState:
             max_poll_interval_ms=config.max_poll_interval_ms,
             retry_backoff_ms=config.retry_backoff_ms,
             retry_backoff_max_ms=config.retry_backoff_max_ms,
+            user=config.security.user,
         )
         self.routes = Routes(
             now_ms,
             max_age_ms=config.metadata_max_age_ms,
             backoff_ms=config.retry_backoff_ms,
             patience_ms=config.retry_backoff_max_ms,
+            user=config.security.user,
         )
         self.subscription = frozenset[str]()
         self.nodes = dict[int, NodeSession]()
@@ -76,6 +79,8 @@ class CoreState:
         self.sent_ms = dict[int, int]()
         #: for the next poll to raise; the oldest goes when nobody polls
         self.errors = deque[ClientError](maxlen=MAX_ERRORS)
+        #: what the application was told it has no right to, until that works again
+        self.denied = set[str]()
         self.completed = list[Acknowledged]()
         self.lock_timeout_ms: int | None = None
         #: open records are being worked on: they are renewed until the next poll
@@ -101,6 +106,17 @@ class CoreState:
 
     def backoff_ms(self, failures: int) -> int:
         return backoff_ms(failures, self.config.retry_backoff_ms, self.config.retry_backoff_max_ms)
+
+    def tell(self, error: ClientError, what: str = "") -> None:
+        """For the next poll to raise; that there is no right to ``what`` once, until it is `allowed`."""
+        if isinstance(error, AuthorizationFailed):
+            if what in self.denied:
+                return
+            self.denied.add(what)
+        self.errors.append(error)
+
+    def allowed(self, what: str) -> None:
+        self.denied.discard(what)
 
     def send(self, bundle: Bundle) -> None:
         """With the next request to its broker."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaselog.client.errors import BrokerError, ClientError
+from leaselog.client.errors import BrokerError, ClientError, refusal
 from leaselog.client.share.acknowledgements import Lease, TopicIdPartition
 from leaselog.client.share.acquired import Acquired, leased_ranges
 from leaselog.client.share.core_state import CoreState
@@ -22,6 +22,8 @@ from leaselog.wire.share_fetch_ranges import RangesPartitionData
 __all__ = ["Hearing"]
 
 #: the application should know; everything else about a fetch passes or is looked up again
+#: of what there may be no right: the group, and topics by their names, which have no blanks
+_GROUP, _SUBSCRIPTION = "the group", "all topics at once"
 _TOLD_BY_POLL = frozenset({ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.CORRUPT_MESSAGE})
 _TOLD_AT_TOP = frozenset({ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.UNSUPPORTED_VERSION})
 
@@ -41,9 +43,11 @@ class Hearing:
                 state.metrics.heartbeat(now_ms, now_ms - state.heartbeat_sent_ms)
                 state.must_find_coordinator = state.membership.answered(ask.request, answer, now_ms)
                 state.metrics.rebalances = state.membership.rebalances
+                self._tell_of_heartbeat(answer)
             case MetadataAsk():
                 assert isinstance(answer, Topology)
-                state.errors.extend(state.routes.learned(ask.topics, answer, now_ms))
+                for topic, refused in state.routes.learned(ask.topics, answer, now_ms).items():
+                    state.tell(refused, topic)
             case NodeAsk():
                 if isinstance(answer, ShareFetchResponse):
                     self._fetched(ask, answer, now_ms)
@@ -51,11 +55,20 @@ class Hearing:
                     assert isinstance(answer, ShareAcknowledgeResponse)
                     self._acknowledged(ask, answer, now_ms)
 
+    def _tell_of_heartbeat(self, answer: ShareGroupHeartbeatResponse) -> None:
+        state = self._state
+        if not answer.error_code:
+            state.allowed(_GROUP)
+            state.allowed(_SUBSCRIPTION)
+        elif (denied := state.membership.take_passing()) is not None:
+            is_group = answer.error_code == ErrorCode.GROUP_AUTHORIZATION_FAILED
+            state.tell(denied, _GROUP if is_group else _SUBSCRIPTION)
+
     def unheard(self, ask: Step, error: ClientError, now_ms: int) -> None:
         """There is no answer and will be none."""
         state = self._state
         if not error.is_retriable:
-            state.errors.append(error)
+            state.tell(error, _GROUP)
         match ask:
             case CoordinatorAsk():
                 state.must_find_coordinator = True
@@ -74,17 +87,23 @@ class Hearing:
 
     def _top_level(self, node: NodeSession, ask: NodeAsk, code: int, text: str | None, now_ms: int) -> bool:
         """Takes the answer into the session; whether there is anything in it."""
-        error = BrokerError(code, text) if code else None
+        error = self._refusal(code, text) if code else None
         node.answered(error)
         if error is None:
+            if self._state.denied:
+                self._state.allowed(_GROUP)
             return True
         if error.code in _TOLD_AT_TOP:
-            self._state.errors.append(error)
+            self._state.tell(error, _GROUP)
         self._hold_back(node, now_ms)
         for some in ask.bundles.values():
             self._settling.decided(node, some, error, now_ms)
         self._settling.drop_hopeless(node, now_ms)
         return False
+
+    def _refusal(self, code: int, text: str | None) -> BrokerError:
+        state = self._state
+        return refusal(code, text, f"READ group '{state.config.group_id}'", state.config.security.user)
 
     def _fetched(self, ask: NodeAsk, answer: ShareFetchResponse, now_ms: int) -> None:
         state = self._state
@@ -107,9 +126,8 @@ class Hearing:
                     decided.add(where)
                     error = _error(data.acknowledge_error_code, data.acknowledge_error_message)
                     self._settling.decided(node, ask.bundles[where], error, now_ms)
-                if data.error_code:
-                    failed += 1
-                    self._fetch_failed(where, data, now_ms)
+                if data.error_code or state.denied:
+                    failed += self._has_failed(where, data, now_ms)
                 if data.acquired_records:
                     records += self._buffer_up(node, where, data, now_ms)
         self._settling.undecided(node, ask, decided, now_ms)
@@ -152,15 +170,20 @@ class Hearing:
         node.failures += 1
         node.not_before_ms = max(node.not_before_ms, now_ms + self._state.backoff_ms(node.failures))
 
-    def _fetch_failed(self, where: TopicIdPartition, data: PartitionData, now_ms: int) -> None:
+    def _has_failed(self, where: TopicIdPartition, data: PartitionData, now_ms: int) -> bool:
         state = self._state
-        error = BrokerError(data.error_code, data.error_message or str(where))
+        if not data.error_code:
+            state.allowed(where.topic)
+            return False
+        right, user = f"READ topic '{where.topic}'", state.config.security.user
+        error = refusal(data.error_code, data.error_message or str(where), right, user)
         if error.code in _TOLD_BY_POLL:
-            state.errors.append(error)
+            state.tell(error, where.topic)
         elif error.code in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH):
             state.routes.led_by(where, data.current_leader.leader_id, now_ms)
         elif error.is_retriable:
             state.routes.doubt(now_ms)
+        return True
 
     def _acknowledged(self, ask: NodeAsk, answer: ShareAcknowledgeResponse, now_ms: int) -> None:
         state = self._state

@@ -11,7 +11,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable
 from uuid import UUID
 
-from leaselog.client.errors import BrokerError, ClientError
+from leaselog.client.errors import AuthorizationFailed, BrokerError, ClientError, refusal
 from leaselog.client.share.backoff import backoff_ms
 from leaselog.model import ErrorCode, TopicId
 from leaselog.wire.messages.share_group_heartbeat import (
@@ -44,7 +44,10 @@ class ShareMembership:
         max_poll_interval_ms: int = 300_000,
         retry_backoff_ms: int = 100,
         retry_backoff_max_ms: int = 1_000,
+        user: str | None = None,
     ) -> None:
+        #: whom an error names
+        self._user = user
         self.group_id = group_id
         self.member_id = member_id
         self.epoch = JOINING
@@ -104,8 +107,10 @@ class ShareMembership:
 
     def take_error(self) -> ClientError | None:
         """Why the application cannot go on, or cannot at the moment: a passing error is told once."""
-        if self._fatal is not None:
-            return self._fatal
+        return self._fatal or self.take_passing()
+
+    def take_passing(self) -> ClientError | None:
+        """What the last heartbeat met with, and the next one may not."""
         passing, self._passing = self._passing, None
         return passing
 
@@ -158,7 +163,7 @@ class ShareMembership:
             self._left()
             return False
         if answer.error_code:
-            return self._refused(BrokerError(answer.error_code, answer.error_message), now_ms)
+            return self._refused(self._error(answer), now_ms)
         self._failures = 0
         self._is_member = True
         self.epoch = answer.member_epoch
@@ -215,14 +220,21 @@ class ShareMembership:
         if error.code in _FENCED:
             self._left()
             self._next_ms = now_ms
-        elif error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
-            # Somebody may grant it while we wait, so the member keeps trying; the application hears of each try.
+        elif isinstance(error, AuthorizationFailed):
+            # Somebody may grant it while we wait, so the member keeps trying; the core tells of it once.
             self._passing = error
             self._next_ms = now_ms + self._interval_ms
         else:
             self._fatal = error
             self._left()
         return False
+
+    def _error(self, answer: ShareGroupHeartbeatResponse) -> BrokerError:
+        if answer.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            right = "DESCRIBE every topic that it subscribes to" + f" ({', '.join(self._topics)})"
+        else:
+            right = f"READ group '{self.group_id}'"
+        return refusal(answer.error_code, answer.error_message, right, self._user)
 
     def _left(self) -> None:
         self.epoch = JOINING

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
-from leaselog.client.errors import BrokerError
+from leaselog.client.errors import BrokerError, refusal
 from leaselog.client.share.acknowledgements import TopicIdPartition
 from leaselog.client.share.backoff import backoff_ms
 from leaselog.client.topology import Topology
@@ -19,7 +19,11 @@ __all__ = ["Routes"]
 
 
 class Routes:
-    def __init__(self, now_ms: int, *, max_age_ms: int, backoff_ms: int, patience_ms: int) -> None:
+    def __init__(
+        self, now_ms: int, *, max_age_ms: int, backoff_ms: int, patience_ms: int, user: str | None = None
+    ) -> None:
+        #: whom an error names
+        self._user = user
         self._max_age_ms = max_age_ms
         self._backoff_ms = backoff_ms
         #: between looks for a topic that does not exist, and between two that failed, at most
@@ -58,8 +62,8 @@ class Routes:
         self._is_asking = True
         return tuple(sorted(self._topics))
 
-    def learned(self, asked: Sequence[str], found: Topology, now_ms: int) -> list[BrokerError]:
-        """Takes metadata in; returns what the application has to know about its topics."""
+    def learned(self, asked: Sequence[str], found: Topology, now_ms: int) -> dict[str, BrokerError]:
+        """Takes metadata in; returns what the application has to know about its topics, by their names."""
         self._is_asking = False
         self._failures = 0
         for info in found.topics.values():
@@ -74,8 +78,11 @@ class Routes:
             self._ask_at_ms = now_ms + self._max_age_ms
         else:
             self._ask_at_ms = now_ms + min(self._patience_ms, self._max_age_ms)
-        errors = [BrokerError(code, f"Topic '{topic}'") for topic, code in found.errors.items()]
-        return [error for error in errors if not error.is_retriable]
+        errors = {
+            topic: refusal(code, f"Topic '{topic}'", f"DESCRIBE topic '{topic}'", self._user)
+            for topic, code in found.errors.items()
+        }
+        return {topic: error for topic, error in errors.items() if not error.is_retriable}
 
     def learned_nothing(self, now_ms: int) -> None:
         self._is_asking = False
