@@ -40,3 +40,14 @@ def test_what_else_fails_is_said_as_it_is() -> None:
 def test_no_security_config_is_without_effect() -> None:
     properties = ClientProperties({"ssl.truststore.type": "PEM", "sasl.mechanism": "PLAIN", "nonsense": "x"})
     assert properties.without_effect() == ["nonsense"]
+
+
+def test_what_the_client_knows_of_the_right_is_not_said_twice() -> None:
+    refused = BrokerError(
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED, "User:alice may not WRITE topic 'a': there is no ACL"
+    )
+    line = one_line(refused, ALICE)
+    assert "has no right" not in line
+    assert line.endswith(
+        "; an administrator sees the rights with leaselog acls --list --principal User:alice"
+    )

@@ -20,6 +20,8 @@ def one_line(failed: BaseException, security: SecurityConfig) -> str:
         return words
     who = f"User:{security.user}" if security.user else "this client's user"
     whose = f"User:{security.user}" if security.user else "User:NAME"
+    if " may not " in words:  # the client knows which right it is
+        return f"{words}; an administrator sees the rights with leaselog acls --list --principal {whose}"
     return (
         f"{words.rstrip('.')}: {who} has no right to do this to the {refused[1].lower().replace('_', ' ')};"
         f" an administrator sees the rights with leaselog acls --list --principal {whose}"
