@@ -57,7 +57,6 @@ def test_in_memory_there_is_no_directory() -> None:
         ),
         ("listeners=IN://:1", ["no security protocol is defined for listener IN"]),
         ("listener.security.protocol.map=PLAINTEXT:NONE", ["'PLAINTEXT:NONE'", "expected NAME:PROTOCOL"]),
-        ("authorizer.class.name=org.Acl", ["authorizer.class.name is org.Acl", "no authorization"]),
         ("process.roles=controller", ["process.roles is controller", "expected broker"]),
         ("log.dirs=/a,/b", ["2 directories (/a, /b)", "one data directory"]),
         ("listeners=CONTROLLER://:1", ["CONTROLLER://:1", "none is for clients"]),
@@ -130,3 +129,20 @@ def test_more_replicas_than_one_by_default_are_one_with_a_warning() -> None:
     assert serving.config.default_replication_factor == 1
     (warning,) = serving.warnings
     assert "default.replication.factor is 3" in warning
+
+
+def test_rights_that_nobody_goes_by_are_named_in_a_warning() -> None:
+    plan = plan_serving(
+        BrokerConfig.from_originals({"super.users": "User:root"}), listen=None, data_dir=None, ephemeral=True
+    )
+    assert any("authorizer.class.name" in line and "super.users" in line for line in plan.warnings)
+
+
+def test_an_authorizer_is_served_without_a_warning() -> None:
+    settings = {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:root",
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    plan = plan_serving(BrokerConfig.from_originals(settings), listen=None, data_dir=None, ephemeral=True)
+    assert not plan.warnings

@@ -21,7 +21,7 @@ from leaselog.broker.lending.kept_reads import KeptReads
 from leaselog.broker.lending.metrics import ShareMetrics
 from leaselog.broker.lending.partitions import SharePartitions
 from leaselog.broker.lending.support import LendingSupport
-from leaselog.broker.net.api import load_handlers
+from leaselog.broker.net.api import NOT_THE_GROUP, load_handlers
 from leaselog.broker.net.server import Server
 from leaselog.broker.quotas.client_quotas import ClientQuotas
 from leaselog.broker.quotas.mutation_quotas import MutationQuotas
@@ -176,6 +176,9 @@ class Broker:
     def acls_changed(self, added: Sequence[AclBinding], removed: Sequence[AclBinding]) -> None:
         if self.guard is not None:
             self.guard.acls_changed(added, removed)
+            # Whoever waits because it was refused may have been given what it lacked.
+            self.waiting_room.wake(NOT_THE_GROUP)
+            self.shares.wake_all()
 
     def group_config_changed(self, group_id: GroupId, before: GroupConfig) -> None:
         self.share_delivery.config_changed(group_id, before)

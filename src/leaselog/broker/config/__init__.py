@@ -4,7 +4,7 @@
 table read at import; nothing here opens a user's file, and nothing outside needs to know how a key is spelled.
 """
 
-from leaselog.broker.config.broker_config import BrokerConfig
+from leaselog.broker.config.broker_config import AUTHORIZER_KEYS, BrokerConfig
 from leaselog.broker.config.configuration import Configuration
 from leaselog.broker.config.errors import ConfigError
 from leaselog.broker.config.group_config import GroupConfig
@@ -21,6 +21,7 @@ from leaselog.broker.config.resources import (
 from leaselog.broker.config.topic_config import TopicConfig
 
 __all__ = [
+    "AUTHORIZER_KEYS",
     "AlterOp",
     "Alteration",
     "BrokerConfig",

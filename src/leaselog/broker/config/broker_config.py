@@ -20,7 +20,7 @@ from leaselog.broker.config.synonyms import broker_synonyms, first_synonym
 from leaselog.broker.config.values import Value
 from leaselog.broker.config.views import Flag, Int, OptionalText, OptionalTexts, Text, Texts
 
-__all__ = ["BrokerConfig"]
+__all__ = ["AUTHORIZER_KEYS", "BrokerConfig"]
 
 #: the authorizer's own settings, which Apache Kafka's broker does not define either
 AUTHORIZER_KEYS = ("super.users", "allow.everyone.if.no.acl.found")

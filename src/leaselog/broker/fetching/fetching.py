@@ -98,13 +98,16 @@ class Fetching:
         request: FetchRequest,
         client_id: str | None,
         room_bytes: Callable[[], int],
+        may_read: Callable[[str], bool] | None = None,
     ) -> None:
-        """``room_bytes`` tells what may still be handed to the sockets of clients that do not keep up."""
+        """``room_bytes`` tells what may still be handed to the sockets of clients that do not keep up; ``may_read``
+        whether the client may read a topic now, None: whatever there is."""
         self._house = house
         self._runtime = house.runtime
         self._request = request
         self._client_id = client_id
         self._room_bytes = room_bytes
+        self._may_read = may_read
         #: as others do not read what they asked for, there is none but for little batches
         self._has_room = True
         replica = request.replica_state
@@ -184,6 +187,9 @@ class Fetching:
         name = house.cluster.topic_name_of(topic) if isinstance(topic, UUID) else topic
         if name is None:
             return None, ErrorCode.UNKNOWN_TOPIC_ID
+        if self._may_read is not None and not self._may_read(name):
+            # As with what does not exist: it hurries nobody who waits for something else.
+            return None, ErrorCode.TOPIC_AUTHORIZATION_FAILED
         partition = house.logs.partition(name, followed.index)
         if partition is None:
             return None, why_not_here(house, name, followed.index)
@@ -260,7 +266,7 @@ class Fetching:
 
     def answer(self, found: Found) -> PartitionData:
         """What is said of a partition, with the records."""
-        if found.records is not None and not _is_still_there(found):
+        if found.records is not None and not (_is_still_there(found) and self._is_still_allowed(found)):
             self._look_at(found)
         partition = found.partition
         data = PartitionData(partition_index=found.followed.index, high_watermark=-1, records=b"")
@@ -291,6 +297,10 @@ class Fetching:
             data.aborted_transactions = [
                 ToldAborted(producer_id=one.producer_id, first_offset=one.first_offset) for one in aborted
             ]
+
+    def _is_still_allowed(self, found: Found) -> bool:
+        """The right may have been taken while the fetch waited."""
+        return self._may_read is None or found.partition is None or self._may_read(found.partition.name.topic)
 
 
 def _is_still_there(found: Found) -> bool:

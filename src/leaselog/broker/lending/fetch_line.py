@@ -46,6 +46,7 @@ class FetchLine:
         "_seen",
         "_to_find",
         "group",
+        "may_read",
         "refused",
         "session",
         "waiter",
@@ -55,6 +56,8 @@ class FetchLine:
         self.session = session
         #: its request that waits now
         self.waiter: Waiter | None = None
+        #: of the request under way: whether its client may read a topic now; None: whatever there is
+        self.may_read: Callable[[TopicIdPartition], bool] | None = None
         self._reach = reach
         self.group = group
         self._owners: dict[SharePartitionOwner, None] = {}
@@ -152,7 +155,7 @@ class FetchLine:
         for _ in range(FOUND_AT_ONCE):
             at, failure = next(iter(self._to_find.items()))
             del self._to_find[at]
-            found = _failure(failure) or self._reach(self.session.key.group_id, at)
+            found = _failure(failure) or self._forbidden(at) or self._reach(self.session.key.group_id, at)
             if isinstance(found, ErrorCode):
                 self.refused[at] = found
             else:
@@ -194,11 +197,23 @@ class FetchLine:
             elif not owner.can_give():
                 heappop(heap)
                 self._in_line.pop(owner, None)
-            elif not self.session.may_acquire(owner.at):
+            elif not self.session.may_acquire(owner.at) or self._forbidden(owner.at):
                 self.step_aside()
             else:
                 return owner
         raise UnfinishedError
+
+    def _forbidden(self, at: TopicIdPartition) -> ErrorCode | None:
+        """What to say of a partition whose topic the client may not read, for as long as that holds."""
+        if self.may_read is None or self.may_read(at):
+            return None
+        return ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+    def forbidden(self) -> dict[TopicIdPartition, ErrorCode]:
+        """The partitions that have an owner and are not for this client, now."""
+        if self.may_read is None:
+            return {}
+        return {owner.at: code for owner in self._owners if (code := self._forbidden(owner.at))}
 
     def step_aside(self) -> None:
         """The first lets the others have their turn in this look."""

@@ -105,8 +105,15 @@ class Acknowledgements:
     __slots__ = ("_left", "_made", "_make", "is_done", "outcomes")
 
     def __init__(
-        self, shares: SharePartitions, key: SessionKey, batches: Batches, *, may_renew: bool
+        self,
+        shares: SharePartitions,
+        key: SessionKey,
+        batches: Batches,
+        *,
+        may_renew: bool,
+        may_read: Callable[[TopicIdPartition], bool] | None = None,
     ) -> None:
+        """``may_read``: whether the client may read a topic now; None: whatever there is."""
         #: by partition, None when all went well; complete when ``is_done``
         self.outcomes: dict[TopicIdPartition, Refused | None] = dict.fromkeys(batches)
         self._left = len(batches)
@@ -114,7 +121,10 @@ class Acknowledgements:
         self._make: Callable[[], object] | None = None
         self._made: asyncio.Future[Any] | None = None
         for at, of_partition in batches.items():
-            self._acknowledge(shares, key, at, of_partition, may_renew=may_renew)
+            if may_read is None or may_read(at):
+                self._acknowledge(shares, key, at, of_partition, may_renew=may_renew)
+            else:
+                self._report(at, Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed."))
 
     def then(self, make: Callable[[], A]) -> asyncio.Future[A]:
         """What ``make`` makes of the outcomes when all are known. To be asked for once, while some are not.

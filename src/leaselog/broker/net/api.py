@@ -29,13 +29,27 @@ from leaselog.broker.net.house import House
 from leaselog.broker.quotas.client_quotas import ANONYMOUS
 from leaselog.broker.runtime.client import Client
 from leaselog.broker.security.sasl_session import SaslSession
-from leaselog.model import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, AclResourceType
+from leaselog.model import (
+    CLUSTER_NAME,
+    SUPPORTED_OPERATIONS,
+    AclOperation,
+    AclResourceType,
+    ErrorCode,
+    Refused,
+)
 from leaselog.wire.schema import Message, Versions
 
 if TYPE_CHECKING:
     from leaselog.broker.quotas.mutation_quotas import MutationAllowance
 
 __all__ = ["NOT_ASKED", "Api", "RequestContext", "Reply", "api_of", "apis", "load_handlers", "serves"]
+
+NOT_THE_CLUSTER = Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+NOT_THE_GROUP = Refused(ErrorCode.GROUP_AUTHORIZATION_FAILED, "Group authorization failed.")
+NOT_THE_TOPIC = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Topic authorization failed.")
+NOT_THE_TRANSACTION = Refused(
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional Id authorization failed."
+)
 
 #: what may be done to a resource of each type, a bit for each operation
 ALL_OPERATIONS = {
@@ -105,10 +119,29 @@ class RequestContext:
             self.client, self.api.name, operation, AclResourceType.CLUSTER, CLUSTER_NAME, is_probe=is_probe
         )
 
+    def refuse_cluster(self, operation: AclOperation) -> Refused | None:
+        """Why the client may not do this to the cluster; refusals have the words that Kafka's tools show."""
+        return None if self.may_cluster(operation) else NOT_THE_CLUSTER
+
+    def refuse_group(self, operation: AclOperation, group_id: str) -> Refused | None:
+        return None if self.may(operation, AclResourceType.GROUP, group_id) else NOT_THE_GROUP
+
+    def refuse_topic(self, operation: AclOperation, name: str) -> Refused | None:
+        return None if self.may(operation, AclResourceType.TOPIC, name) else NOT_THE_TOPIC
+
+    def refuse_transaction(self, operation: AclOperation, name: str) -> Refused | None:
+        return None if self.may(operation, AclResourceType.TRANSACTIONAL_ID, name) else NOT_THE_TRANSACTION
+
     def may_some(self, operation: AclOperation, resource: AclResourceType) -> bool:
         """Whether there is any resource of the type that it may do this to."""
         guard = self.broker.guard
         return guard is None or guard.allows_some(self.client, self.api.name, operation, resource)
+
+    def cluster_operations(self) -> int:
+        """The same of the cluster, for those alone who may describe it."""
+        if not self.may_cluster(AclOperation.DESCRIBE):
+            return 0
+        return self.operations(AclResourceType.CLUSTER, CLUSTER_NAME)
 
     def operations(self, resource: AclResourceType, name: str) -> int:
         """All that the client may do to a resource, as fields of answers have it: a bit for each operation."""

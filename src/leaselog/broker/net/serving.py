@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from leaselog.broker.config import BrokerConfig, ConfigError
+from leaselog.broker.config import AUTHORIZER_KEYS, BrokerConfig, ConfigError
 from leaselog.broker.config.listeners import (
     Address,
     Listener,
@@ -29,7 +29,6 @@ _LISTENER_PREFIX = re.compile(r"listener\.name\.[^.]*\.")
 #: what somebody sets to keep others out, or within bounds
 _PROTECTS = re.compile(
     r"(ssl|sasl|security|delegation\.token)\..*|connections\.max\.reauth\.ms|principal\.builder\.class"
-    r"|super\.users|allow\.everyone\.if\.no\.acl\.found"
 )
 
 
@@ -53,11 +52,6 @@ def plan_serving(
 ) -> Serving:
     """What to serve; ``listen`` and ``data_dir`` take the place of the config's. ConfigError if it cannot be served."""
     _refuse_roles(config)
-    if config.authorizer_class_name:
-        raise ConfigError(
-            f"authorizer.class.name is {config.authorizer_class_name}: leaselog has no authorization yet, "
-            "so every client may do everything; remove the key to serve all the same"
-        )
     directory = data_dir or _data_dir(config)
     changes = {"listeners": _listeners_of_arguments(config, listen)} if listen else {}
     if not ephemeral:
@@ -133,6 +127,9 @@ def _warnings(config: BrokerConfig, listeners: Sequence[Listener]) -> Iterator[s
         for key in config.originals
         if _PROTECTS.fullmatch(_LISTENER_PREFIX.sub("", key, count=1)) and not _is_kept(key, listeners)
     ]
+    idle = [key for key in AUTHORIZER_KEYS if key in config.originals]
+    if idle and not config.authorizer_class_name:
+        yield f"without authorizer.class.name these settings protect nothing: {', '.join(idle)}"
     if bare:
         yield (
             "these settings protect nothing: no listener that they are for has TLS or asks for a login, or leaselog "

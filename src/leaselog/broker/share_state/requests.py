@@ -37,15 +37,20 @@ def ask_each(
     topics: Iterable[_AskedTopic[P]],
     command: Callable[[SharePartitionKey, P], KeyedCommand],
     result: Callable[[int, ShareStateAnswer], R],
+    denied: Refused | None,
 ) -> Awaitable[list[tuple[UUID, list[R]]]]:
-    """Decides everything now; the results come when all is safe. Nothing at all for a request without a group."""
+    """Decides everything now; the results come when all is safe. Nothing at all for a request without a group.
+
+    ``denied``: why nothing is done, which each is answered.
+    """
     asked = [
         (
             topic.topic_id,
             [
                 (
                     p.partition,
-                    coordinator.ask(
+                    denied
+                    or coordinator.ask(
                         command(SharePartitionKey(GroupId(group_id), TopicId(topic.topic_id), p.partition), p)
                     ),
                 )
@@ -58,11 +63,17 @@ def ask_each(
 
 
 async def _results(
-    asked: list[tuple[UUID, list[tuple[int, asyncio.Future[ShareStateAnswer]]]]],
+    asked: list[tuple[UUID, list[tuple[int, Refused | asyncio.Future[ShareStateAnswer]]]]],
     result: Callable[[int, ShareStateAnswer], R],
 ) -> list[tuple[UUID, list[R]]]:
     return [
-        (topic_id, [result(partition, await answer) for partition, answer in partitions])
+        (
+            topic_id,
+            [
+                result(partition, answer if isinstance(answer, Refused) else await answer)
+                for partition, answer in partitions
+            ],
+        )
         for topic_id, partitions in asked
         if partitions
     ]

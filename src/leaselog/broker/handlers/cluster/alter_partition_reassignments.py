@@ -1,5 +1,6 @@
 """AlterPartitionReassignments (key 45), versions 0 and 1: a partition can only be sent to where it is (KIP-455).
 
+- Needs leave to ALTER the cluster.
 - The one node there is: done, and nothing moved. Any other replica list is INVALID_REPLICA_ASSIGNMENT.
 - Null replicas cancel a move, and there is never one: NO_REASSIGNMENT_IN_PROGRESS.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.cluster_placement import refuse_replicas
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, ErrorCode, Refused
 from leaselog.wire.messages.alter_partition_reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -22,6 +23,9 @@ from leaselog.wire.messages.alter_partition_reassignments import (
 async def alter_partition_reassignments(
     request: AlterPartitionReassignmentsRequest, context: RequestContext
 ) -> AlterPartitionReassignmentsResponse:
+    refused = context.refuse_cluster(AclOperation.ALTER)
+    if refused is not None:
+        return AlterPartitionReassignmentsResponse(error_code=refused.code, error_message=refused.message)
     return AlterPartitionReassignmentsResponse(
         allow_replication_factor_change=request.allow_replication_factor_change,
         error_message=None,

@@ -1,5 +1,6 @@
 """CreatePartitions (key 37), versions 0 to 3: more partitions for topics that exist, each on its own merits.
 
+- Needs leave to ALTER each topic.
 - The count is the new total and must be a rise; a placement by hand names one replica list a new partition.
 - A topic that comes twice is INVALID_REQUEST; an unknown one UNKNOWN_TOPIC_OR_PARTITION.
 - More than `max.partitions` in all are refused, and any while the client owes partitions to its quota (v3, KIP-599).
@@ -13,7 +14,7 @@ from collections import Counter
 
 from leaselog.broker.cluster.cluster import MorePartitions
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, ErrorCode, Refused
 from leaselog.wire.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -30,7 +31,9 @@ async def create_partitions(
     request: CreatePartitionsRequest, context: RequestContext
 ) -> CreatePartitionsResponse:
     mentions = Counter(topic.name for topic in request.topics)
-    wishes = [_wish(topic) for topic in request.topics if mentions[topic.name] == 1]
+    once = [topic for topic in request.topics if mentions[topic.name] == 1]
+    denied = {t.name: no for t in once if (no := context.refuse_topic(AclOperation.ALTER, t.name))}
+    wishes = [_wish(topic) for topic in once if topic.name not in denied]
     allowance = context.mutations(is_strict=context.version >= STRICT_SINCE)
     answers = await context.broker.cluster.create_partitions(
         wishes, validate_only=request.validate_only, allowance=allowance
@@ -41,6 +44,10 @@ async def create_partitions(
         if isinstance(answer, Refused)
         else CreatePartitionsTopicResult(name=wish.topic)
         for wish, answer in zip(wishes, answers, strict=True)
+    ]
+    results += [
+        CreatePartitionsTopicResult(name=name, error_code=refused.code, error_message=refused.message)
+        for name, refused in denied.items()
     ]
     results += [
         CreatePartitionsTopicResult(

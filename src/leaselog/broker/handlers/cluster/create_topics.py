@@ -1,5 +1,7 @@
 """CreateTopics (key 19), versions 2 to 7: topics made with counts or a placement by hand, each on its own merits.
 
+- Needs leave to CREATE topics of the cluster, or each of these; their configs are told to those who may
+  DESCRIBE_CONFIGS of them.
 - A name that comes twice is refused for all its mentions; the other topics go on.
 - More than 10,000 partitions in one request refuse all of it (POLICY_VIOLATION, as in Kafka).
 - Nor may there be more than `max.partitions`, nor any while the client owes partitions to its quota (v6, KIP-599).
@@ -11,10 +13,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from leaselog.broker.cluster.cluster import CreatedTopic, NewTopic
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode, Refused
+from leaselog.coordination.cluster_names import CLUSTER_METADATA_TOPIC
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, Refused
 from leaselog.wire.messages.create_topics import (
     CreatableTopic,
     CreatableTopicConfigs,
@@ -23,6 +27,7 @@ from leaselog.wire.messages.create_topics import (
     CreateTopicsResponse,
 )
 
+NOT_ALLOWED = Refused(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
 #: refusals for the quota are understood
 STRICT_SINCE = 6
 
@@ -30,15 +35,34 @@ STRICT_SINCE = 6
 @serves(CreateTopicsRequest, versions=(2, 7), kips="KIP-4, 464, 516, 525, 599")
 async def create_topics(request: CreateTopicsRequest, context: RequestContext) -> CreateTopicsResponse:
     mentions = Counter(topic.name for topic in request.topics)
-    wishes = [_wish(topic) for topic in request.topics if mentions[topic.name] == 1]
+    once = [topic for topic in request.topics if mentions[topic.name] == 1]
+    allowed = await _allowed(once, context)
+    wishes = [_wish(topic) for topic in once if topic.name in allowed]
     allowance = context.mutations(is_strict=context.version >= STRICT_SINCE)
     answers = await context.broker.cluster.create_topics(
         wishes, validate_only=request.validate_only, allowance=allowance
     )
     context.throttle_ms = allowance.throttle_ms
-    results = [_result(wish.name, answer) for wish, answer in zip(wishes, answers, strict=True)]
+    results = [_result(wish.name, answer, context) for wish, answer in zip(wishes, answers, strict=True)]
+    results += [
+        CreatableTopicResult(name=topic.name, error_code=NOT_ALLOWED.code, error_message=NOT_ALLOWED.message)
+        for topic in once
+        if topic.name not in allowed
+    ]
     results += [_duplicate(name) for name, count in mentions.items() if count > 1]
     return CreateTopicsResponse(throttle_time_ms=context.throttle_ms, topics=results)
+
+
+async def _allowed(wanted: Sequence[CreatableTopic], context: RequestContext) -> set[str]:
+    """The names of those that the client may create. Whether the cluster's own log is one, its name says."""
+    if context.may_cluster(AclOperation.CREATE, is_probe=True):
+        return {topic.name for topic in wanted}
+    return {
+        topic.name
+        async for topic in context.broker.turns.each(wanted)
+        if topic.name == CLUSTER_METADATA_TOPIC
+        or context.may(AclOperation.CREATE, AclResourceType.TOPIC, topic.name)
+    }
 
 
 def _wish(topic: CreatableTopic) -> NewTopic:
@@ -57,9 +81,17 @@ def _duplicate(name: str) -> CreatableTopicResult:
     )
 
 
-def _result(name: str, answer: CreatedTopic | Refused) -> CreatableTopicResult:
+def _result(name: str, answer: CreatedTopic | Refused, context: RequestContext) -> CreatableTopicResult:
     if isinstance(answer, Refused):
         return CreatableTopicResult(name=name, error_code=answer.code, error_message=answer.message)
+    if not context.may(AclOperation.DESCRIBE_CONFIGS, AclResourceType.TOPIC, name, is_probe=True):
+        return CreatableTopicResult(
+            name=name,
+            topic_id=answer.topic.topic_id,
+            error_message=None,
+            topic_config_error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            configs=None,
+        )
     return CreatableTopicResult(
         name=name,
         topic_id=answer.topic.topic_id,

@@ -1,5 +1,7 @@
 """DeleteTopics (key 20), versions 1 to 6: topics taken away by name or (v6, KIP-516) by id.
 
+- Needs leave to DELETE topics of the cluster, or each of these; whoever may not DESCRIBE a topic either
+  does not learn of its name, or its id, or whether there is any.
 - Gone when the answer comes: producers and waiting fetches are told UNKNOWN_TOPIC_OR_PARTITION (or _ID) at once;
   the files follow after `file.delete.delay.ms`.
 - A name or id that comes twice, both at once or neither are INVALID_REQUEST for those entries alone.
@@ -14,8 +16,8 @@ from collections import Counter
 from uuid import UUID
 
 from leaselog.broker.cluster.cluster import Cluster, Topic
-from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ZERO_UUID, ErrorCode, Refused, TopicId
+from leaselog.broker.net.api import NOT_THE_TOPIC, RequestContext, serves
+from leaselog.model import ZERO_UUID, AclOperation, AclResourceType, ErrorCode, Refused, TopicId
 from leaselog.wire.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -57,10 +59,15 @@ async def _sort_out(
     """Refusals for what cannot be deleted, and the topics that can, each once."""
     names = Counter(name for name, id in asked if name is not None and id == ZERO_UUID)
     ids = Counter(id for name, id in asked if name is None and id != ZERO_UUID)
+    may_all = context.may_cluster(AclOperation.DELETE, is_probe=True)
     refused: dict[tuple[str | None, UUID], DeletableTopicResult] = {}
     doomed: dict[TopicId, Topic] = {}
     async for name, id in context.broker.turns.each(asked):
         found = _find(name, id, names, ids, context.broker.cluster)
+        denied = None if may_all else _deny(name, id, found, context)
+        if denied is not None:
+            refused[name, id] = denied
+            continue
         if isinstance(found, Refused):
             refused[name, id] = _refused(name, id, found)
         elif found.topic_id in doomed:
@@ -72,6 +79,26 @@ async def _sort_out(
         else:
             doomed[found.topic_id] = found
     return list(refused.values()), list(doomed.values())
+
+
+def _deny(
+    name: str | None, id: UUID, found: Topic | Refused, context: RequestContext
+) -> DeletableTopicResult | None:
+    """What a client is told of a topic that it may not delete; nothing of one that is not well named."""
+    if isinstance(found, Refused) and found.code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+        return None
+    real_name = name if isinstance(found, Refused) else found.name
+    assert real_name is not None, "an id that nobody has is UNKNOWN_TOPIC_ID"
+    may_see = context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, real_name)
+    if may_see and isinstance(found, Refused):
+        return None
+    # By its name it has to be seen, too: a denial of DESCRIBE alone would else tell that there is one.
+    may_delete = context.may(AclOperation.DELETE, AclResourceType.TOPIC, real_name)
+    if may_delete and (may_see or name is None):
+        return None
+    if name is None and may_see:
+        name = real_name
+    return _refused(name, id, NOT_THE_TOPIC)
 
 
 def _find(

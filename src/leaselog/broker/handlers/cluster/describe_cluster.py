@@ -1,13 +1,13 @@
 """DescribeCluster (key 60), versions 0 to 2: the brokers and the controller, which here are one node.
 
+- Everybody may ask; what may be done to the cluster is told to those who may DESCRIBE it (KIP-430), to others nothing.
 - Controllers (endpoint type 2) have no listener of their own: MISMATCHED_ENDPOINT_TYPE (KIP-919).
 - `include_fenced_brokers` (v2) changes nothing: the one broker there is answers.
 """
 
 from __future__ import annotations
 
-from leaselog.broker.handlers.authorized_operations import ALL_CLUSTER_OPERATIONS, NOT_ASKED
-from leaselog.broker.net.api import RequestContext, serves
+from leaselog.broker.net.api import NOT_ASKED, RequestContext, serves
 from leaselog.model import ErrorCode
 from leaselog.wire.messages.describe_cluster import (
     DescribeClusterBroker,
@@ -40,7 +40,7 @@ def describe_cluster(request: DescribeClusterRequest, context: RequestContext) -
                 broker_id=cluster.node_id, host=here.host, port=here.port, rack=cluster.rack
             )
         ],
-        cluster_authorized_operations=ALL_CLUSTER_OPERATIONS
+        cluster_authorized_operations=context.cluster_operations()
         if request.include_cluster_authorized_operations
         else NOT_ASKED,
     )

@@ -1,10 +1,13 @@
-"""DescribeQuorum (key 55), versions 0 to 2: the quorum that keeps the cluster's log, which is this node (KIP-595)."""
+"""DescribeQuorum (key 55), versions 0 to 2: the quorum that keeps the cluster's log, which is this node (KIP-595).
+
+- Needs leave to DESCRIBE the cluster.
+"""
 
 from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.cluster_names import CLUSTER_METADATA_TOPIC
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
     DescribeQuorumResponse,
@@ -21,6 +24,9 @@ EPOCH = 1
 @serves(DescribeQuorumRequest, versions=(0, 2), kips="KIP-595, 836, 853")
 async def describe_quorum(request: DescribeQuorumRequest, context: RequestContext) -> DescribeQuorumResponse:
     cluster, here = context.broker.cluster, context.address
+    denied = context.refuse_cluster(AclOperation.DESCRIBE)
+    if denied is not None:
+        return DescribeQuorumResponse(error_code=denied.code, error_message=denied.message)
     knows_all = all(
         topic.topic_name == CLUSTER_METADATA_TOPIC and all(p.partition_index == 0 for p in topic.partitions)
         for topic in request.topics

@@ -1,5 +1,7 @@
 """DescribeTopicPartitions (key 75), version 0: topics in the order of their names, a page at a time (KIP-966).
 
+- Needs leave to DESCRIBE each topic: without it one that is named is TOPIC_AUTHORIZATION_FAILED, behind the others, and
+  takes no place in the page; of all topics it is left out.
 - A page holds at most `response_partition_limit` partitions, bounded by `max.request.partition.size.limit` and never
   fewer than one. `next_cursor` names the first partition that did not fit; the next request begins there.
 - No topics means all of them; a cursor whose topic is gone begins at the next name then.
@@ -10,9 +12,8 @@
 from __future__ import annotations
 
 from leaselog.broker.cluster.cluster import Topic, is_internal, refuse_topic_name
-from leaselog.broker.handlers.authorized_operations import ALL_TOPIC_OPERATIONS
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, AclResourceType, ErrorCode
 from leaselog.wire.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -38,13 +39,16 @@ async def describe_topic_partitions(
                 for name in sorted(names)
             ]
         )
+    hidden = {name for name in names if not _may_see(name, request, context)}
     start_name, start_index = (cursor.topic_name, cursor.partition_index) if cursor else ("", 0)
     limit = max(1, min(request.response_partition_limit, broker.config.max_request_partition_size_limit))
     response = DescribeTopicPartitionsResponse(topics=(answers := []))
-    async for name in context.broker.turns.each(sorted(name for name in names if name >= start_name)):
+    async for name in context.broker.turns.each(
+        sorted(name for name in names - hidden if name >= start_name)
+    ):
         topic = broker.cluster.topic(name)
         if topic is None:
-            answers.append(_unknown(name))
+            answers.append(_unknown(name, context))
             continue
         start = start_index if name == start_name else 0
         if limit == 0:
@@ -56,16 +60,28 @@ async def describe_topic_partitions(
         if end < topic.partition_count:
             response.next_cursor = Cursor(topic_name=name, partition_index=end)
             break
+    if request.topics:
+        answers += [_hidden(name) for name in sorted(hidden) if name >= start_name]
     return response
 
 
-def _unknown(name: str) -> DescribeTopicPartitionsResponseTopic:
+def _may_see(name: str, request: DescribeTopicPartitionsRequest, context: RequestContext) -> bool:
+    """Who asks for all topics asks for none by name: that some are hidden is no refusal."""
+    is_probe = not request.topics
+    return context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, name, is_probe=is_probe)
+
+
+def _hidden(name: str) -> DescribeTopicPartitionsResponseTopic:
+    return DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, name=name)
+
+
+def _unknown(name: str, context: RequestContext) -> DescribeTopicPartitionsResponseTopic:
     refused = refuse_topic_name(name)
     return DescribeTopicPartitionsResponseTopic(
         error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if refused is None else refused.code,
         name=name,
         is_internal=is_internal(name),
-        topic_authorized_operations=ALL_TOPIC_OPERATIONS,
+        topic_authorized_operations=context.operations(AclResourceType.TOPIC, name),
     )
 
 
@@ -80,7 +96,7 @@ async def _described(
             _partition(topic.name, index, context)
             async for index in context.broker.turns.each(range(start, end))
         ],
-        topic_authorized_operations=ALL_TOPIC_OPERATIONS,
+        topic_authorized_operations=context.operations(AclResourceType.TOPIC, topic.name),
     )
 
 

@@ -1,5 +1,6 @@
 """ElectLeaders (key 43), versions 0 to 2: the leader is always the preferred one, so no election is needed (KIP-460).
 
+- Needs leave to ALTER the cluster.
 - Null partitions ask for all: every topic is answered with no partition at all, as Kafka leaves out those that need
   no election then.
 - An election type other than preferred (0) and unclean (1) is INVALID_REQUEST.
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, ErrorCode, Refused
 from leaselog.wire.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -23,6 +24,10 @@ ELECTION_TYPES = (0, 1)
 
 @serves(ElectLeadersRequest, versions=(0, 2), kips="KIP-183, 460")
 async def elect_leaders(request: ElectLeadersRequest, context: RequestContext) -> ElectLeadersResponse:
+    denied = context.refuse_cluster(AclOperation.ALTER)
+    if denied is not None:
+        results = await _results(request, lambda topic, index: denied, context)
+        return ElectLeadersResponse(error_code=denied.code, replica_election_results=results)
     if request.election_type not in ELECTION_TYPES:
         bad = Refused(ErrorCode.INVALID_REQUEST, f"Unknown election type {request.election_type}")
         return ElectLeadersResponse(

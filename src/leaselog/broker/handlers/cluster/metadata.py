@@ -6,23 +6,23 @@
 - A missing topic is made if the client (v4) and `auto.create.topics.enable` allow it. It is answered at once with its
   partitions, where Kafka first says UNKNOWN_TOPIC_OR_PARTITION and lets the client ask again. That is what is said
   beyond a thousand of them, beyond `max.partitions`, and while the client owes partitions to its quota (KIP-599).
+- Needs leave to DESCRIBE each topic. Without it, a topic that is named, or whose id is, is TOPIC_AUTHORIZATION_FAILED,
+  whether it exists or not; of all topics it is left out. Making one needs leave to CREATE topics of the
+  cluster, or this one.
 - Without permission to make it, UNKNOWN_TOPIC_OR_PARTITION; a name no topic can have is INVALID_TOPIC_EXCEPTION.
 - A partition whose log could not be opened has no leader: LEADER_NOT_AVAILABLE.
-- Authorized operations (v8) are everything when asked for; INT_MIN otherwise. The cluster's went away with v11.
+- Authorized operations (v8), where asked for; INT_MIN otherwise. The cluster's, up to v10, are told to those who may
+  DESCRIBE it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from uuid import UUID
 
 from leaselog.broker.cluster.cluster import Topic, is_internal, refuse_topic_name
-from leaselog.broker.handlers.authorized_operations import (
-    ALL_CLUSTER_OPERATIONS,
-    ALL_TOPIC_OPERATIONS,
-    NOT_ASKED,
-)
-from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ZERO_UUID, ErrorCode, Refused
+from leaselog.broker.net.api import NOT_ASKED, RequestContext, serves
+from leaselog.model import ZERO_UUID, AclOperation, AclResourceType, ErrorCode, Refused
 from leaselog.wire.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -61,7 +61,7 @@ async def metadata(request: MetadataRequest, context: RequestContext) -> Metadat
     )
     response.throttle_time_ms = context.throttle_ms
     if request.include_cluster_authorized_operations:
-        response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS
+        response.cluster_authorized_operations = context.cluster_operations()
     return response
 
 
@@ -72,49 +72,68 @@ def _is_well_formed(asked: Sequence[MetadataRequestTopic], version: int) -> bool
 
 
 async def _topics(request: MetadataRequest, context: RequestContext) -> list[MetadataResponseTopic]:
-    cluster = context.broker.cluster
-    asked, operations = request.topics, NOT_ASKED
-    if request.include_topic_authorized_operations:
-        operations = ALL_TOPIC_OPERATIONS
+    asked, wants = request.topics, request.include_topic_authorized_operations
     if asked is None or (context.version == 0 and not asked):
+        every = list(context.broker.cluster.topics())
         return [
-            await _described(topic, operations, context)
-            async for topic in context.broker.turns.each(list(cluster.topics()))
+            await _described(topic, wants, context)
+            async for topic in context.broker.turns.each(every)
+            if context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name, is_probe=True)
         ]
     ids = dict.fromkeys(topic.topic_id for topic in asked if topic.topic_id != ZERO_UUID)
     if ids:
-        return [
-            MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
-            if (topic := cluster.topic_by_id(topic_id)) is None
-            else await _described(topic, operations, context)
-            async for topic_id in context.broker.turns.each(ids)
-        ]
+        return [await _by_id(id, wants, context) async for id in context.broker.turns.each(ids)]
+    return await _by_name(request, dict.fromkeys(topic.name or "" for topic in asked), context)
+
+
+async def _by_id(topic_id: UUID, wants: bool, context: RequestContext) -> MetadataResponseTopic:
+    topic = context.broker.cluster.topic_by_id(topic_id)
+    if topic is None:
+        return MetadataResponseTopic(error_code=ErrorCode.UNKNOWN_TOPIC_ID, name=None, topic_id=topic_id)
+    denied = context.refuse_topic(AclOperation.DESCRIBE, topic.name)
+    if denied is not None:
+        return MetadataResponseTopic(error_code=denied.code, name=None, topic_id=topic_id)
+    return await _described(topic, wants, context)
+
+
+async def _by_name(
+    request: MetadataRequest, names: Iterable[str], context: RequestContext
+) -> list[MetadataResponseTopic]:
+    cluster, wants = context.broker.cluster, request.include_topic_authorized_operations
+    denied = {n: no for n in names if (no := context.refuse_topic(AclOperation.DESCRIBE, n))}
+    seen = [name for name in names if name not in denied]
     may_make = request.allow_auto_topic_creation and context.broker.config.auto_create_topics_enable
-    missing = await _make(asked, context) if may_make else {}
+    missing = await _make(seen, context) if may_make else {}
     answers = []
-    async for name in context.broker.turns.each(dict.fromkeys(topic.name or "" for topic in asked)):
+    async for name in context.broker.turns.each(seen):
         found = cluster.topic(name) or missing.get(name) or _missing(name)
         if isinstance(found, Topic):
-            answers.append(await _described(found, operations, context))
+            answers.append(await _described(found, wants, context))
         else:
-            answers.append(_unknown(name, found, operations))
+            answers.append(_unknown(name, found, wants, context))
+    # Nothing is told of what is hidden, whether it exists or not.
+    answers += [MetadataResponseTopic(error_code=no.code, name=name) for name, no in denied.items()]
     return answers
 
 
-async def _make(asked: Sequence[MetadataRequestTopic], context: RequestContext) -> dict[str, Topic | Refused]:
-    """Makes what is missing of the topics, a hundred to a write, as far as the client's quota goes."""
+async def _make(names: Sequence[str], context: RequestContext) -> dict[str, Topic | Refused]:
+    """Makes what is missing of the topics, a hundred to a write, as far as rights and the client's quota go."""
     cluster = context.broker.cluster
     wanted = [
-        topic.name or ""
-        async for topic in context.broker.turns.each(asked)
-        if cluster.topic(topic.name or "") is None and refuse_topic_name(topic.name or "") is None
+        name
+        async for name in context.broker.turns.each(names)
+        if cluster.topic(name) is None and refuse_topic_name(name) is None
     ]
+    denied: dict[str, Topic | Refused] = {}
+    if wanted and not context.may_cluster(AclOperation.CREATE, is_probe=True):
+        denied = {name: no for name in wanted if (no := context.refuse_topic(AclOperation.CREATE, name))}
+        wanted = [name for name in wanted if name not in denied]
     if not wanted:
-        return {}
+        return denied
     allowance = context.mutations(is_strict=True)
     made = await cluster.ensure_topics(wanted[:MAX_MADE], allowance)
     context.throttle_ms = allowance.throttle_ms
-    return {name: _retriable(answer) for name, answer in made.items()}
+    return denied | {name: _retriable(answer) for name, answer in made.items()}
 
 
 def _retriable(answer: Topic | Refused) -> Topic | Refused:
@@ -133,16 +152,20 @@ def _missing(name: str) -> Refused:
     return refuse_topic_name(name) or Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-def _unknown(name: str, refused: Refused, operations: int) -> MetadataResponseTopic:
+def _operations(name: str, wants: bool, context: RequestContext) -> int:
+    return context.operations(AclResourceType.TOPIC, name) if wants else NOT_ASKED
+
+
+def _unknown(name: str, refused: Refused, wants: bool, context: RequestContext) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         error_code=refused.code,
         name=name,
         is_internal=is_internal(name),
-        topic_authorized_operations=operations,
+        topic_authorized_operations=_operations(name, wants, context),
     )
 
 
-async def _described(topic: Topic, operations: int, context: RequestContext) -> MetadataResponseTopic:
+async def _described(topic: Topic, wants: bool, context: RequestContext) -> MetadataResponseTopic:
     return MetadataResponseTopic(
         name=topic.name,
         topic_id=topic.topic_id,
@@ -151,7 +174,7 @@ async def _described(topic: Topic, operations: int, context: RequestContext) -> 
             _partition(topic.name, index, context)
             async for index in context.broker.turns.each(range(topic.partition_count))
         ],
-        topic_authorized_operations=operations,
+        topic_authorized_operations=_operations(topic.name, wants, context),
     )
 
 

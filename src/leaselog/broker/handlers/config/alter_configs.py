@@ -1,14 +1,17 @@
 """AlterConfigs (key 33), versions 0 to 2: a resource's values replaced as a whole.
 
+Needs leave to ALTER_CONFIGS of each topic or group, and of the cluster for all else.
+
 The old way: a key that is not named loses its value. Otherwise as IncrementalAlterConfigs, without loggers.
 """
 
 from __future__ import annotations
 
 from leaselog.broker.config.requests import ConfigRequests, Outcome, store, store_nothing
+from leaselog.broker.handlers.config.rights import refuse_rights
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_groups.own_topics import refuse_own_topics
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.wire.messages.alter_configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -21,7 +24,8 @@ from leaselog.wire.messages.alter_configs import (
 async def alter_configs(request: AlterConfigsRequest, context: RequestContext) -> AlterConfigsResponse:
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
-    refused = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
+    refused = refuse_rights(AclOperation.ALTER_CONFIGS, request.resources, context)
+    refused |= requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
     refused |= await refuse_own_topics(context.broker.share_groups, request.resources)
 
     def decide() -> list[Outcome]:

@@ -1,5 +1,6 @@
 """DescribeConfigs (key 32), versions 1 to 4: the keys of topics, groups, brokers, loggers and metrics subscriptions.
 
+- Needs leave to DESCRIBE_CONFIGS of each topic or group, and of the cluster for all else.
 - Each resource fails alone. Keys that were asked for and do not exist are left out, without an error.
 - A broker without a name is the default of all brokers: only what is set there is listed.
 - A group need not exist to have a configuration; a topic must.
@@ -11,8 +12,9 @@ from __future__ import annotations
 
 from leaselog.broker.config import ConfigEntry
 from leaselog.broker.config.requests import ConfigRequests
+from leaselog.broker.handlers.config.rights import refuse_rights
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import Refused
+from leaselog.model import AclOperation, Refused
 from leaselog.wire.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -29,18 +31,26 @@ async def describe_configs(
 ) -> DescribeConfigsResponse:
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
+    denied = refuse_rights(AclOperation.DESCRIBE_CONFIGS, request.resources, context)
     return DescribeConfigsResponse(
         results=[
-            _describe(resource, request, requests)
+            _describe(
+                resource, request, requests, denied.get((resource.resource_type, resource.resource_name))
+            )
             async for resource in context.broker.turns.each(request.resources)
         ]
     )
 
 
 def _describe(
-    resource: DescribeConfigsResource, request: DescribeConfigsRequest, requests: ConfigRequests
+    resource: DescribeConfigsResource,
+    request: DescribeConfigsRequest,
+    requests: ConfigRequests,
+    denied: Refused | None,
 ) -> DescribeConfigsResult:
-    found = requests.describe(resource.resource_type, resource.resource_name, resource.configuration_keys)
+    found = denied or requests.describe(
+        resource.resource_type, resource.resource_name, resource.configuration_keys
+    )
     result = DescribeConfigsResult(
         resource_type=resource.resource_type, resource_name=resource.resource_name, error_message=None
     )

@@ -1,5 +1,6 @@
 """IncrementalAlterConfigs (key 44), versions 0 and 1: SET, DELETE, APPEND and SUBTRACT of single keys.
 
+- Needs leave to ALTER_CONFIGS of each topic or group, and of the cluster for all else.
 - Each resource is changed whole or not at all, and fails alone. Answers go out when the changes are stored.
 - A resource that comes twice is refused both times, a key that comes twice refuses its resource.
 - Values are judged before a topic's existence, as Kafka's controller does.
@@ -10,9 +11,10 @@ from __future__ import annotations
 
 from leaselog.broker.config import Alteration, AlterOp
 from leaselog.broker.config.requests import ConfigRequests, Outcome, store, store_nothing
+from leaselog.broker.handlers.config.rights import refuse_rights
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_groups.own_topics import refuse_own_topics
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, ErrorCode, Refused
 from leaselog.wire.messages.incremental_alter_configs import (
     AlterConfigsResource,
     AlterConfigsResourceResponse,
@@ -27,7 +29,8 @@ async def incremental_alter_configs(
 ) -> IncrementalAlterConfigsResponse:
     cluster = context.broker.cluster
     requests = ConfigRequests(cluster.configuration, lambda name: cluster.topic(name) is not None)
-    refused = requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
+    refused = refuse_rights(AclOperation.ALTER_CONFIGS, request.resources, context)
+    refused |= requests.repeated((r.resource_type, r.resource_name) for r in request.resources)
     refused |= await refuse_own_topics(context.broker.share_groups, request.resources)
 
     def decide() -> list[Outcome]:

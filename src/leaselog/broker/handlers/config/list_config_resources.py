@@ -1,5 +1,6 @@
 """ListConfigResources (key 74), versions 0 and 1: what has a configuration.
 
+- Needs leave to DESCRIBE_CONFIGS of the cluster.
 - v0, once called ListClientMetricsResources (KIP-714), knows subscriptions to clients' metrics and nothing else.
 - v1 (KIP-1142) lists topics and brokers that exist, and groups and subscriptions that have a value set. No types
   asked for means all; a type this broker does not know refuses the request with UNSUPPORTED_VERSION.
@@ -11,7 +12,7 @@ from collections.abc import Iterable
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.cluster_records import ResourceType
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.wire.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -23,6 +24,9 @@ from leaselog.wire.messages.list_config_resources import (
 def list_config_resources(
     request: ListConfigResourcesRequest, context: RequestContext
 ) -> ListConfigResourcesResponse:
+    denied = context.refuse_cluster(AclOperation.DESCRIBE_CONFIGS)
+    if denied is not None:
+        return ListConfigResourcesResponse(error_code=denied.code)
     if context.version == 0:
         types: Iterable[int] = (ResourceType.CLIENT_METRICS,)
     else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from leaselog.broker.groups.feature import has_consumer_groups
-from leaselog.broker.handlers.authorized_operations import ALL_GROUP_OPERATIONS
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.consumer_group_commands import (
     DescribeConsumerGroup,
@@ -18,7 +17,7 @@ from leaselog.coordination.consumer_group_commands import (
     DescribedConsumerMember,
 )
 from leaselog.coordination.group_commands import Token
-from leaselog.model import ErrorCode, GroupId, Refused, TopicId
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, GroupId, Refused, TopicId
 from leaselog.wire.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -28,6 +27,7 @@ from leaselog.wire.messages.consumer_group_describe import (
     TopicPartitions,
 )
 
+HIDDEN = "The group has described topic(s) that the client is not authorized to describe."
 #: a member's type; 0 is one that still speaks the classic protocol
 CONSUMER = 1
 
@@ -45,24 +45,35 @@ async def consumer_group_describe(
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
+                group.authorized_operations = context.operations(AclResourceType.GROUP, group.group_id)
     return ConsumerGroupDescribeResponse(groups=groups)
 
 
 async def _describe(group_id: GroupId, context: RequestContext) -> DescribedGroup:
+    denied = context.refuse_group(AclOperation.DESCRIBE, group_id)
+    if denied is not None:
+        return DescribedGroup(group_id=group_id, error_code=denied.code)
+
     def command(token: Token) -> DescribeConsumerGroup:
         return DescribeConsumerGroup(token, group_id)
 
     found = await context.broker.groups.ask(group_id, command, DescribedConsumerGroup)
     if isinstance(found, Refused):
         return DescribedGroup(group_id=group_id, error_code=found.code, error_message=found.message)
+    members = [_member(member, context) for member in found.members]
+    places = [p for m in members for a in (m.assignment, m.target_assignment) for p in a.topic_partitions]
+    seen = {place.topic_name for place in places}
+    if any(context.refuse_topic(AclOperation.DESCRIBE, topic) for topic in seen):
+        return DescribedGroup(
+            group_id=group_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN
+        )
     return DescribedGroup(
         group_id=group_id,
         group_state=found.state,
         group_epoch=found.epoch,
         assignment_epoch=found.assignment_epoch,
         assignor_name=found.assignor,
-        members=[_member(member, context) for member in found.members],
+        members=members,
     )
 
 

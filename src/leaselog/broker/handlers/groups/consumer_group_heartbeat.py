@@ -16,7 +16,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.consumer_group_commands import JOIN_EPOCH, ConsumerBeat, ConsumerHeartbeat
 from leaselog.coordination.consumer_group_facts import Assigned
 from leaselog.coordination.group_commands import Token
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId
+from leaselog.model import AclOperation, ErrorCode, GroupId, MemberId, Refused, TopicId
 from leaselog.wire.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -33,6 +33,11 @@ async def consumer_group_heartbeat(
 ) -> ConsumerGroupHeartbeatResponse:
     if not has_consumer_groups(context.broker.cluster):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    denied = context.refuse_group(AclOperation.READ, request.group_id)
+    for topic in dict.fromkeys(request.subscribed_topic_names or ()):
+        denied = denied or context.refuse_topic(AclOperation.DESCRIBE, topic)
+    if denied is not None:
+        return ConsumerGroupHeartbeatResponse(error_code=denied.code, error_message=denied.message)
     pattern = request.subscribed_topic_regex
     if pattern and (why := why_no_pattern(pattern)) is not None:
         return ConsumerGroupHeartbeatResponse(

@@ -1,17 +1,17 @@
 """DescribeGroups (key 15), versions 0 to 6: state, protocol, members and assignments of classic groups.
 
+- Needs leave to DESCRIBE each group.
 - Protocol and metadata are told of a stable group only.
 - An unknown group is in state Dead, and from v6 on GROUP_ID_NOT_FOUND with a message (KIP-1043).
-- v3 tells which operations the client may do, if asked (KIP-430): all, as nobody forbids anything yet.
+- v3 tells which operations the client may do, if asked (KIP-430).
 """
 
 from __future__ import annotations
 
-from leaselog.broker.handlers.authorized_operations import ALL_GROUP_OPERATIONS
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination import group_commands as commands
 from leaselog.coordination.group_commands import DescribeGroup, Token
-from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, GroupId, Refused
 from leaselog.wire.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -29,11 +29,15 @@ async def describe_groups(request: DescribeGroupsRequest, context: RequestContex
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
+                group.authorized_operations = context.operations(AclResourceType.GROUP, group.group_id)
     return DescribeGroupsResponse(groups=groups)
 
 
 async def _describe(group_id: GroupId, context: RequestContext) -> DescribedGroup:
+    denied = context.refuse_group(AclOperation.DESCRIBE, group_id)
+    if denied is not None:
+        return DescribedGroup(group_id=group_id, error_code=denied.code)
+
     def command(token: Token) -> DescribeGroup:
         return DescribeGroup(token, group_id)
 

@@ -1,5 +1,6 @@
 """FindCoordinator (key 10), versions 0 to 6: which node looks after a group, a transactional id, a share partition.
 
+- Needs leave to DESCRIBE the group or the transactional id, and for share keys to act for the cluster.
 - This node does, for all of them. The internal topic behind the answer is made when it is first asked for, and the
   answer waits until it is there; Kafka would have the client come back.
 - One key up to v3, several from v4 (KIP-699); key types from v1. Share keys, `group:topic id:partition`, are known
@@ -16,7 +17,7 @@ from leaselog.broker.cluster.cluster import (
     TRANSACTION_STATE_TOPIC,
 )
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, Refused
 from leaselog.wire.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -54,7 +55,11 @@ async def find_coordinator(
 
 
 async def _find(key_type: int, key: str, context: RequestContext) -> Coordinator:
-    refused = _refusal(key_type, key, context.version) or await _make_topic(key_type, context)
+    refused = (
+        _deny(key_type, key, context)
+        or _refusal(key_type, key, context.version)
+        or await _make_topic(key_type, context)
+    )
     if refused is not None:
         return Coordinator(
             key=key,
@@ -65,6 +70,20 @@ async def _find(key_type: int, key: str, context: RequestContext) -> Coordinator
         )
     here = context.address
     return Coordinator(key=key, node_id=context.broker.cluster.node_id, host=here.host, port=here.port)
+
+
+def _deny(key_type: int, key: str, context: RequestContext) -> Refused | None:
+    if key_type == GROUP:
+        return context.refuse_group(AclOperation.DESCRIBE, key)
+    if key_type == SHARE and context.version >= SHARE_SINCE:
+        return context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    if key_type == TRANSACTION and not context.may(
+        AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, key
+    ):
+        return Refused(
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "Transactional Id authorization failed."
+        )
+    return None
 
 
 def _refusal(key_type: int, key: str, version: int) -> Refused | None:

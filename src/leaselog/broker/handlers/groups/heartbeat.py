@@ -1,5 +1,6 @@
 """Heartbeat (key 12), versions 0 to 4: a member is alive, and learns here that the group rebalances.
 
+- Needs leave to READ the group.
 - While the groups are being read from the log every heartbeat is good: its member will be there in a moment.
 - v3 adds the instance id (KIP-345).
 """
@@ -8,12 +9,16 @@ from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_commands import Done, Heartbeat, Token
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused
+from leaselog.model import AclOperation, ErrorCode, GroupId, MemberId, Refused
 from leaselog.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 
 
 @serves(HeartbeatRequest, versions=(0, 4), kips="KIP-345")
 async def heartbeat(request: HeartbeatRequest, context: RequestContext) -> HeartbeatResponse:
+    denied = context.refuse_group(AclOperation.READ, request.group_id)
+    if denied is not None:
+        return HeartbeatResponse(error_code=denied.code)
+
     def command(token: Token) -> Heartbeat:
         return Heartbeat(
             token=token,

@@ -1,5 +1,6 @@
 """JoinGroup (key 11), versions 0 to 9: become a member, and wait for the others.
 
+- Needs leave to READ the group.
 - The answer comes when the group's next generation is complete; the connection is the member's own until then.
 - A member without an id is given one and told to come back with it (v4, KIP-394), unless it is static.
 - `group.instance.id` names a static member (v5, KIP-345): coming back in time it takes its old place.
@@ -13,7 +14,7 @@ from __future__ import annotations
 from leaselog.broker.groups.records import protocol
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_commands import JoinAnswer, JoinGroup, Token
-from leaselog.model import GroupId, MemberId, Refused
+from leaselog.model import AclOperation, GroupId, MemberId, Refused
 from leaselog.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse, JoinGroupResponseMember
 
 MEMBER_ID_REQUIRED_SINCE = 4
@@ -22,6 +23,9 @@ SKIP_ASSIGNMENT_SINCE = 9
 
 @serves(JoinGroupRequest, versions=(0, 9), kips="KIP-62, 345, 394, 559, 800, 814")
 async def join_group(request: JoinGroupRequest, context: RequestContext) -> JoinGroupResponse:
+    denied = context.refuse_group(AclOperation.READ, request.group_id)
+    if denied is not None:
+        return JoinGroupResponse(error_code=denied.code, generation_id=-1, member_id=request.member_id)
     groups = context.broker.groups
     group_id = GroupId(request.group_id)
     fresh_member_id = groups.fresh_member_id(request.group_instance_id or context.client_id or "")

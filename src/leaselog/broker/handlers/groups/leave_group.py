@@ -1,5 +1,6 @@
 """LeaveGroup (key 13), versions 0 to 5: members go, and the group rebalances without waiting for their sessions.
 
+- Needs leave to READ the group.
 - One member up to v2; from v3 several, each answered for itself (KIP-345). An administrator removes a static member
   by its instance id alone. v5 carries a reason (KIP-800).
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_commands import LeaveAnswer, LeaveGroup, Leaver, Token
-from leaselog.model import GroupId, MemberId, Refused
+from leaselog.model import AclOperation, GroupId, MemberId, Refused
 from leaselog.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 
 BATCHES_SINCE = 3
@@ -16,6 +17,9 @@ BATCHES_SINCE = 3
 
 @serves(LeaveGroupRequest, versions=(0, 5), kips="KIP-345, 800")
 async def leave_group(request: LeaveGroupRequest, context: RequestContext) -> LeaveGroupResponse:
+    denied = context.refuse_group(AclOperation.READ, request.group_id)
+    if denied is not None:
+        return LeaveGroupResponse(error_code=denied.code)
     is_batch = context.version >= BATCHES_SINCE
     if is_batch:
         leavers = tuple(Leaver(MemberId(m.member_id), m.group_instance_id) for m in request.members)

@@ -2,6 +2,7 @@
 
 - Topics by name up to v9, by id from v10 (KIP-848); each partition is answered for itself. One that does not exist
   is UNKNOWN_TOPIC_OR_PARTITION (an id: UNKNOWN_TOPIC_ID) and the others are committed.
+- Needs leave to READ the group and each topic.
 - A negative generation commits for a group that manages itself; it must have no members.
 - v2 to v4 carry their own retention. v7 adds the instance id (KIP-345). An unknown group with a generation is
   ILLEGAL_GENERATION up to v8, GROUP_ID_NOT_FOUND since.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_commands import CommitOffsets, OffsetToCommit, PartitionCodes, Token
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
+from leaselog.model import AclOperation, ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
 from leaselog.wire.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -27,6 +28,9 @@ IDS_SINCE = 10
 
 @serves(OffsetCommitRequest, versions=(2, 10), kips="KIP-211, 320, 345, 848")
 async def offset_commit(request: OffsetCommitRequest, context: RequestContext) -> OffsetCommitResponse:
+    denied = context.refuse_group(AclOperation.READ, request.group_id)
+    if denied is not None:
+        return OffsetCommitResponse(topics=[_denied(topic, denied) for topic in request.topics])
     topics: list[OffsetCommitResponseTopic] = []
     offsets: list[OffsetToCommit] = []
     #: the answers of ``offsets``, in the same order
@@ -47,6 +51,17 @@ async def offset_commit(request: OffsetCommitRequest, context: RequestContext) -
     return OffsetCommitResponse(topics=topics)
 
 
+def _denied(topic: OffsetCommitRequestTopic, refused: Refused) -> OffsetCommitResponseTopic:
+    return OffsetCommitResponseTopic(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        partitions=[
+            OffsetCommitResponsePartition(partition_index=p.partition_index, error_code=refused.code)
+            for p in topic.partitions
+        ],
+    )
+
+
 def _resolve(
     topic: OffsetCommitRequestTopic, context: RequestContext
 ) -> tuple[str | None, TopicId, ErrorCode]:
@@ -54,6 +69,9 @@ def _resolve(
     broker = context.broker
     by_id = context.version >= IDS_SINCE
     name = broker.cluster.topic_name_of(topic.topic_id) if by_id else topic.name
+    refused = None if name is None else context.refuse_topic(AclOperation.READ, name)
+    if refused is not None:
+        return None, TopicId(topic.topic_id), refused.code
     found = None if name is None else broker.logs.topic(name)
     if found is None:
         unknown = ErrorCode.UNKNOWN_TOPIC_ID if by_id else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

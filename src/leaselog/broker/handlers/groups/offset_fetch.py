@@ -3,6 +3,7 @@
 - One group up to v7, several from v8 (KIP-709); null topics (from v2) ask for all that a group has.
 - Topics by name up to v9, by id from v10 (KIP-848). An unknown id is UNKNOWN_TOPIC_ID for its partitions; an unknown
   name just has no offset, which is -1 and no error. So does an unknown group.
+- Needs leave to DESCRIBE each group, and each topic that is named; of all that a group has, other topics are left out.
 - With `require_stable` (v7, KIP-447) a partition is UNSTABLE_OFFSET_COMMIT, with no offset, while a transaction is open
   that has one for it.
 """
@@ -14,7 +15,16 @@ from collections.abc import Sequence
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_commands import FetchedOffsets, FetchOffsets, Token
 from leaselog.coordination.group_facts import CommittedOffset
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused, TopicId, TopicPartition
+from leaselog.model import (
+    AclOperation,
+    AclResourceType,
+    ErrorCode,
+    GroupId,
+    MemberId,
+    Refused,
+    TopicId,
+    TopicPartition,
+)
 from leaselog.wire.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -81,7 +91,14 @@ def _old_shape(partition: OffsetFetchResponsePartitions) -> OffsetFetchResponseP
 async def _fetch(
     group: OffsetFetchRequestGroup, require_stable: bool, context: RequestContext
 ) -> OffsetFetchResponseGroup:
+    refused = context.refuse_group(AclOperation.DESCRIBE, group.group_id)
+    if refused is not None:
+        return OffsetFetchResponseGroup(group_id=group.group_id, error_code=refused.code)
     topics = None if group.topics is None else [(t, _name(t, context)) for t in group.topics]
+    denied = {n: no for _, n in topics or () if n and (no := context.refuse_topic(AclOperation.DESCRIBE, n))}
+    hidden = [(topic, denied[name]) for topic, name in topics or () if name in denied]
+    if topics is not None:
+        topics = [(topic, name) for topic, name in topics if name not in denied]
     partitions = None if topics is None else _asked(topics)
 
     def command(token: Token) -> FetchOffsets:
@@ -102,6 +119,10 @@ async def _fetch(
         topics=[
             await _answered(topic, name, found, answer.unstable, context)
             async for topic, name in context.broker.turns.each(topics)
+        ]
+        + [
+            _topic(topic, [_partition(i, NONE_COMMITTED, no.code) for i in topic.partition_indexes])
+            for topic, no in hidden
         ],
     )
 
@@ -146,7 +167,9 @@ def _all(answer: FetchedOffsets, context: RequestContext) -> list[OffsetFetchRes
     """Everything the group has, but from v10 on only of topics that still are."""
     topics: dict[str, list[OffsetFetchResponsePartitions]] = {}
     for partition, committed in answer.offsets:
-        if committed is not None:
+        if committed is not None and context.may(
+            AclOperation.DESCRIBE, AclResourceType.TOPIC, partition.topic, is_probe=True
+        ):
             answers = topics.setdefault(partition.topic, [])
             is_unstable = partition in answer.unstable
             told = NONE_COMMITTED if is_unstable else committed

@@ -2,6 +2,7 @@
 
 leaselog's own; only a client that says it is leaselog's is told of it by ApiVersions.
 
+- Needs leave to DESCRIBE the group and each topic.
 - OFFSET_NOT_AVAILABLE while the group has not begun with a partition. Where nobody of the group is, it is what is
   stored: nothing is leased then.
 - Holders and deadlines are those of the moment; the times are from now.
@@ -14,7 +15,7 @@ from leaselog.broker.lending.feature import has_share_groups
 from leaselog.broker.lending.inspection import SharePartitionFigures, figures_of
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.share_state_facts import SharePartitionKey
-from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.model import AclOperation, ErrorCode, GroupId, Refused
 from leaselog.wire.extensions import (
     DeliveryCount,
     DescribedSharePartition,
@@ -31,6 +32,9 @@ async def describe_share_partitions(
 ) -> DescribeSharePartitionsResponse:
     if not has_share_groups(context.broker.cluster):
         return DescribeSharePartitionsResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    denied = context.refuse_group(AclOperation.DESCRIBE, request.group_id)
+    if denied is not None:
+        return DescribeSharePartitionsResponse(error_code=denied.code, error_message=denied.message)
     group_id = GroupId(request.group_id)
     return DescribeSharePartitionsResponse(
         topics=[
@@ -50,6 +54,9 @@ async def _described(
     context: RequestContext, group_id: GroupId, name: str, index: int
 ) -> DescribedSharePartition:
     broker = context.broker
+    hidden = context.refuse_topic(AclOperation.DESCRIBE, name)
+    if hidden is not None:
+        return DescribedSharePartition(partition=index, error_code=hidden.code, error_message=hidden.message)
     partition, topic = find_partition(broker, name, index), broker.cluster.topic(name)
     if isinstance(partition, ErrorCode):
         return DescribedSharePartition(partition=index, error_code=partition)

@@ -2,6 +2,7 @@
 
 - Within the session that a ShareFetch has opened, whose epoch it advances; -1 closes the session, which gives back all
   that the member still holds in it.
+- Needs leave to READ the group and each topic; what a member holds that has lost it comes back when its lease ends.
 - A partition's batches are applied all or none, whatever becomes of its neighbours; without batches it is not answered.
 - The answer comes when what was acknowledged is as safe as `durability` promises. All acknowledgements of one turn of
   the loop, whoever sent them, share one write and one sync.
@@ -14,6 +15,7 @@ from collections.abc import Awaitable
 from functools import partial
 
 from leaselog.broker.cluster.partition_lookup import WRONG_LEADER
+from leaselog.broker.handlers.lending.rights import deny_group, topic_reader
 from leaselog.broker.lending.requests import Acknowledgements, batches_of, by_topic, who
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.model import Refused
@@ -35,13 +37,18 @@ def share_acknowledge(
 ) -> ShareAcknowledgeResponse | Awaitable[ShareAcknowledgeResponse]:
     broker = context.broker
     key = who(broker.shares, request.group_id, request.member_id)
+    if broker.guard is not None and (denied := deny_group(request.group_id, key, context)) is not None:
+        return _refusal(denied, context)
     if isinstance(key, Refused):
         return _refusal(key, context)
     session = broker.shares.sessions.acknowledge(key, request.share_session_epoch)
     if isinstance(session, Refused):
         return _refusal(session, context)
     batches = batches_of(request.topics)
-    acknowledgements = Acknowledgements(broker.shares, key, batches, may_renew=request.is_renew_ack)
+    may_read = None if broker.guard is None else topic_reader(context)
+    acknowledgements = Acknowledgements(
+        broker.shares, key, batches, may_renew=request.is_renew_ack, may_read=may_read
+    )
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(key)
         broker.shares.release(session)

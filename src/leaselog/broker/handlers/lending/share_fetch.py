@@ -2,6 +2,8 @@
 
 - Only within a share session: epoch 0 opens one, -1 closes it, all else must be the epoch that is next. Errors of the
   session are the whole answer. Beyond the bound of sessions the answer waits first, as a client would ask in a loop.
+- Needs leave to READ the group and each topic, whenever records are handed out. What is refused for want of it waits up
+  to `max_wait_ms` before it is told, unless there are records of another topic: clients ask again at once.
 - Acknowledgements are applied before anything is fetched, and the answer says of each that it is safe.
 - Whole batches come back, with the ranges of offsets that are the member's; it drops the records outside of them.
 - Waits up to `max_wait_ms` for `min_bytes`. Records are an answer, so are errors of all partitions; a partition that
@@ -20,6 +22,7 @@ from functools import partial
 
 from leaselog.broker.cluster.cluster import Cluster
 from leaselog.broker.cluster.partition_lookup import WRONG_LEADER
+from leaselog.broker.handlers.lending.rights import deny_group, topic_reader
 from leaselog.broker.lending.fetch_line import FetchLine
 from leaselog.broker.lending.fetching import MODES, ShareFetching
 from leaselog.broker.lending.partition_owner import Acquisition, SharePartitionOwner
@@ -62,6 +65,10 @@ def share_fetch(
 ) -> ShareFetchResponse | Awaitable[ShareFetchResponse]:
     broker = context.broker
     key = who(broker.shares, request.group_id, request.member_id)
+    if broker.guard is not None and (denied := deny_group(request.group_id, key, context)) is not None:
+        if request.share_session_epoch == FINAL_EPOCH:
+            return _refusal(denied, context)
+        return _refuse_later(denied, request.max_wait_ms, context)
     if isinstance(key, Refused):
         return _refusal(key, context)
     refused = _refuse_shape(request)
@@ -83,6 +90,7 @@ def share_fetch(
             return _refuse_later(session, request.max_wait_ms, context)
         return _refusal(session, context)
     line = broker.shares.line(session)
+    may_read = line.may_read = None if broker.guard is None else topic_reader(context)
     if request.share_session_epoch == INITIAL_EPOCH:
         broker.share_members.session_begun(session)
     elif added or forgotten:
@@ -92,7 +100,9 @@ def share_fetch(
         broker.shares.release(session)
         text = f"a share session of {len(session.partitions)} partitions, expected at most {MAX_PARTITIONS}"
         return _refusal(Refused(ErrorCode.INVALID_REQUEST, text), context)
-    acknowledgements = Acknowledgements(broker.shares, session.key, batches, may_renew=request.is_renew_ack)
+    acknowledgements = Acknowledgements(
+        broker.shares, session.key, batches, may_renew=request.is_renew_ack, may_read=may_read
+    )
     if request.share_session_epoch == FINAL_EPOCH:
         broker.shares.sessions.end(session.key)
         broker.shares.release(session)

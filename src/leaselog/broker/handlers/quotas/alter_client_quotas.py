@@ -1,5 +1,7 @@
 """AlterClientQuotas (key 49), versions 0 and 1: sets and removes limits of users, client ids and addresses (KIP-546).
 
+Needs leave to ALTER_CONFIGS of the cluster.
+
 One answer for each entity, in the order they are first named. ``producer_byte_rate`` and ``consumer_byte_rate`` are
 enforced (`broker.quotas.client_quotas`); the other keys of Apache Kafka are validated, kept and described, and
 limit nothing.
@@ -10,7 +12,7 @@ from __future__ import annotations
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.cluster_quotas import QuotaAlteration
 from leaselog.coordination.cluster_records import QuotaEntity
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, ErrorCode, Refused
 from leaselog.wire.messages.alter_client_quotas import (
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -23,6 +25,10 @@ from leaselog.wire.messages.alter_client_quotas import (
 async def alter_client_quotas(
     request: AlterClientQuotasRequest, context: RequestContext
 ) -> AlterClientQuotasResponse:
+    denied = context.refuse_cluster(AclOperation.ALTER_CONFIGS)
+    if denied is not None:
+        entities = [[(part.entity_type, part.entity_name) for part in e.entity] for e in request.entries]
+        return AlterClientQuotasResponse(entries=[_answer(tuple(entity), denied) for entity in entities])
     answers = await context.broker.cluster.alter_quotas(
         [
             QuotaAlteration(

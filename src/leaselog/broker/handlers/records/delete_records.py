@@ -1,5 +1,6 @@
 """DeleteRecords (key 21), versions 0 to 2: a log made to begin later; what lies before is never read again.
 
+- Needs leave to DELETE each topic.
 - -1 means the high watermark; past it, or any other negative number, is OFFSET_OUT_OF_RANGE. An offset before the
   beginning changes nothing and is no error.
 - Internal topics are INVALID_TOPIC_EXCEPTION; a topic that is compacted and nothing else is POLICY_VIOLATION.
@@ -11,7 +12,7 @@ from __future__ import annotations
 from leaselog.broker.cluster.cluster import is_internal
 from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, ErrorCode, Refused
 from leaselog.wire.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -59,6 +60,9 @@ async def _delete(
 
 
 async def _move_start(topic: str, wish: DeleteRecordsPartition, context: RequestContext) -> int | ErrorCode:
+    denied = context.refuse_topic(AclOperation.DELETE, topic)
+    if denied is not None:
+        return denied.code
     if is_internal(topic):
         return ErrorCode.INVALID_TOPIC_EXCEPTION
     partition = find_partition(context.broker, topic, wish.partition_index)

@@ -1,5 +1,6 @@
 """DescribeLogDirs (key 35), versions 1 to 5: the one data directory and what its partitions take of it.
 
+- Needs leave to DESCRIBE the cluster.
 - Null topics mean every partition; unknown ones are left out, as Kafka does.
 - Bytes of the volume, all and usable, from v4; -1 when everything is in memory.
 """
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.records.partition import Partition
 from leaselog.log import OsFiles
+from leaselog.model import AclOperation
 from leaselog.wire.messages.describe_log_dirs import (
     DescribeLogDirsPartition,
     DescribeLogDirsRequest,
@@ -25,6 +27,9 @@ from leaselog.wire.messages.describe_log_dirs import (
 async def describe_log_dirs(
     request: DescribeLogDirsRequest, context: RequestContext
 ) -> DescribeLogDirsResponse:
+    refused = context.refuse_cluster(AclOperation.DESCRIBE)
+    if refused is not None:
+        return DescribeLogDirsResponse(error_code=refused.code)
     topics: dict[str, list[DescribeLogDirsPartition]] = {}
     async for partition in context.broker.turns.each(_asked(request, context)):
         if partition is None:

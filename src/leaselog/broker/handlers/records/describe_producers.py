@@ -1,11 +1,14 @@
-"""DescribeProducers (key 61), version 0: who writes to a partition, as far as its log remembers (KIP-664)."""
+"""DescribeProducers (key 61), version 0: who writes to a partition, as far as its log remembers (KIP-664).
+
+- Needs leave to READ each topic.
+"""
 
 from __future__ import annotations
 
 from leaselog.broker.cluster.cluster import refuse_topic_name
 from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.wire.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -37,7 +40,7 @@ async def describe_producers(
 
 def _described(topic: str, index: int, context: RequestContext) -> PartitionResponse:
     answer = PartitionResponse(partition_index=index)
-    refused = refuse_topic_name(topic)
+    refused = refuse_topic_name(topic) or context.refuse_topic(AclOperation.READ, topic)
     if refused is not None:
         answer.error_code, answer.error_message = refused.code, refused.message
         return answer

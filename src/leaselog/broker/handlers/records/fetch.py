@@ -2,6 +2,8 @@
 
 - Topics by name up to v12, by id from v13 (KIP-516); an unknown id is UNKNOWN_TOPIC_ID for its partitions alone.
 - Fetch sessions from v7 (KIP-227, `broker.fetching.sessions`): an incremental answer holds only what is new.
+- Needs leave to READ each topic, when records are looked for and again when they are sent; as a replica, to act for the
+  cluster.
 - Whole batches, from the one that holds the fetch offset. The first partition with records gets at least one batch
   whatever the limits (KIP-74); the others share what `max_bytes` and their own limit leave. While too much is on its
   way to clients that do not read, little batches are all there is (`broker.quotas.held_bytes`); others wait. Four
@@ -20,13 +22,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Generator, Iterable
+from functools import partial
 from uuid import UUID
 
 from leaselog.broker.cluster.partition_lookup import WRONG_LEADER
 from leaselog.broker.fetching.fetching import Fetching, Found
 from leaselog.broker.fetching.sessions import FetchSession, FollowedPartition
 from leaselog.broker.net.api import Reply, RequestContext, serves
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, AclResourceType, ErrorCode
 from leaselog.wire.messages.fetch import (
     FetchableTopicResponse,
     FetchRequest,
@@ -59,7 +62,14 @@ def fetch(request: FetchRequest, context: RequestContext) -> Reply:
     if isinstance(session, ErrorCode):
         broker.metrics.error(context.api, session)
         return FetchResponse(error_code=session)
-    fetching = Fetching(broker, session, request, context.client_id, context.room_for_answers_bytes)
+    fetching = Fetching(
+        broker,
+        session,
+        request,
+        context.client_id,
+        context.room_for_answers_bytes,
+        may_read=None if broker.guard is None else partial(_may_read, request, context),
+    )
     looking = broker.turns.start(_look(request, session, fetching, context))
     if looking is None and fetching.is_enough():
         return broker.turns.start(_response(request, session, fetching, context))
@@ -81,6 +91,13 @@ def _look(
     context.broker.fetch_sessions.settle(session)
     request.topics = []  # the session has them, and the answer may be minutes away
     yield from fetching.look()
+
+
+def _may_read(request: FetchRequest, context: RequestContext, topic: str) -> bool:
+    replica = request.replica_state
+    if (request.replica_id if replica is None else replica.replica_id) >= 0:
+        return context.may_cluster(AclOperation.CLUSTER_ACTION)
+    return context.may(AclOperation.READ, AclResourceType.TOPIC, topic)
 
 
 def _asked(request: FetchRequest, *, by_id: bool) -> Iterable[FollowedPartition]:

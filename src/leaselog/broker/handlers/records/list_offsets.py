@@ -4,6 +4,7 @@
   the largest timestamp (-3, v7), earliest local (-4, v8), and in tiered storage, which there is none of: the last
   tiered (-5, v9) and the first not yet tiered (-6, v11), both answered with -1. Others, or too early a version:
   UNSUPPORTED_VERSION.
+- Needs leave to DESCRIBE each topic.
 - Nobody sees past the high watermark. A reader of committed records sees up to the last stable offset: that is its
   latest, and a record that is found beyond it is told as none, the one with the largest timestamp included.
 - A leader epoch (v4) that is not the current one is FENCED_ or UNKNOWN_LEADER_EPOCH.
@@ -20,7 +21,7 @@ from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import Reply, RequestContext, serves
 from leaselog.broker.records.log_work import LogWork
 from leaselog.log import FoundOffset, Steps
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -79,10 +80,13 @@ def _answers(
     for topic in request.topics:
         asked = {p.partition_index: p for p in topic.partitions}
         found = []
+        denied = context.refuse_topic(AclOperation.DESCRIBE, topic.name)
         for index, wish in asked.items():
             answer = ListOffsetsPartitionResponse(partition_index=index)
             found.append(answer)
-            if is_bad or mentions[topic.name, index] > 1:
+            if denied is not None:
+                answer.error_code = denied.code
+            elif is_bad or mentions[topic.name, index] > 1:
                 answer.error_code = ErrorCode.INVALID_REQUEST
             elif (search := _answer(topic.name, wish, context, answer, committed=committed)) is not None:
                 searches.append(search)

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from leaselog.broker.net.api import RequestContext
 from leaselog.broker.transactions.joining import join
 from leaselog.coordination.transaction_commands import ProducerEpoch
-from leaselog.model import ErrorCode, ProducerId, Refused, TopicPartition, TransactionalId
+from leaselog.model import (
+    AclOperation,
+    AclResourceType,
+    ErrorCode,
+    ProducerId,
+    Refused,
+    TopicPartition,
+    TransactionalId,
+)
 from leaselog.wire.errors import DecodeError
 from leaselog.wire.messages.produce import ProduceRequest
 from leaselog.wire.primitives import Buffer
@@ -67,6 +75,10 @@ def newcomers(request: ProduceRequest, context: RequestContext) -> Newcomers | N
     places: dict[TopicPartition, ProducerEpoch] = {}
     for topic in request.topic_data:
         name = broker.cluster.topic_name(topic.name, topic.topic_id)
+        if name is not None and not context.may(
+            AclOperation.WRITE, AclResourceType.TOPIC, name, is_probe=True
+        ):
+            continue  # what may not be written is no part of a transaction
         for data in topic.partition_data if name is not None else ():
             partition = broker.logs.partition(name, data.index) if name is not None else None
             producer = _producer(data.records)

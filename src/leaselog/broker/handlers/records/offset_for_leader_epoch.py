@@ -1,5 +1,6 @@
 """OffsetForLeaderEpoch (key 23), versions 2 to 4: where a leader epoch ended, so that a client can tell truncation.
 
+- Needs leave to DESCRIBE each topic, or to act for the cluster, as replicas do.
 - The epoch that leads now ends at the high watermark for a consumer; one this log never had has no end (-1).
 - A current leader epoch other than ours is FENCED_ or UNKNOWN_LEADER_EPOCH (KIP-320).
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from leaselog.broker.cluster.partition_lookup import find_partition
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.wire.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -22,16 +23,22 @@ from leaselog.wire.messages.offset_for_leader_epoch import (
 async def offset_for_leader_epoch(
     request: OffsetForLeaderEpochRequest, context: RequestContext
 ) -> OffsetForLeaderEpochResponse:
+    acts_for_cluster = context.may_cluster(AclOperation.CLUSTER_ACTION, is_probe=True)
     return OffsetForLeaderEpochResponse(
         topics=[
             OffsetForLeaderTopicResult(
                 topic=topic.topic,
                 partitions=[
                     _end(topic.topic, wish, context)
+                    if denied is None
+                    else EpochEndOffset(partition=wish.partition, error_code=denied.code)
                     async for wish in context.broker.turns.each(topic.partitions)
                 ],
             )
             async for topic in context.broker.turns.each(request.topics)
+            for denied in [
+                None if acts_for_cluster else context.refuse_topic(AclOperation.DESCRIBE, topic.topic)
+            ]
         ]
     )
 

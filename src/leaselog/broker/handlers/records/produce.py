@@ -5,6 +5,7 @@
 - acks=all and acks=1 answer when the bytes are as safe as the topic's durability promises, which is also when readers
   see them: what was answered can be read (ADR 0004). acks=0 is never answered, and an error then closes the
   connection, the only sign such a producer can get.
+- Needs leave to WRITE to each topic, and as a transactional id to that.
 - Each partition fails alone. A whole request fails only for acks other than -1, 0, 1.
 - Batches are validated and appended here and now, in the order of the connection; only the sync is waited for.
 - A batch of a transaction is written into a partition that is part of that transaction. From v12 on (KIP-890) what is
@@ -26,7 +27,7 @@ from leaselog.broker.net.api import Reply, RequestContext, serves
 from leaselog.broker.net.dispatch import Unanswerable
 from leaselog.broker.records.partition import Partition
 from leaselog.log import Appended, AppendRefused
-from leaselog.model import ErrorCode, Refused, TopicPartition
+from leaselog.model import ZERO_UUID, AclOperation, AclResourceType, ErrorCode, Refused, TopicPartition
 from leaselog.wire.messages.produce import (
     BatchIndexAndErrorMessage,
     PartitionProduceData,
@@ -63,32 +64,36 @@ class _Write:
     ProduceRequest, versions=(3, 13), kips="KIP-98, 467, 516, 890, 951", advertised_from=0, counts_errors=True
 )
 def produce(request: ProduceRequest, context: RequestContext) -> Reply:
-    joining = newcomers(request, context) if request.transactional_id else None
+    whole = _refusal_of_all(request, context)
+    joining = newcomers(request, context) if request.transactional_id and not whole else None
     if not joining:
-        return _produce(request, context, {})
+        return _produce(request, context, whole, {})
     context.is_exclusive = True
-    return _produce_after(request, context, joining)
+    return _produce_after(request, context, whole, joining)
 
 
 async def _produce_after(
-    request: ProduceRequest, context: RequestContext, joining: Newcomers
+    request: ProduceRequest, context: RequestContext, whole: ErrorCode, joining: Newcomers
 ) -> ProduceResponse | None:
     """The same, once the partitions are part of the transaction; in one turn of the loop with being told so."""
-    reply = _produce(request, context, await joining.join(context))
+    reply = _produce(request, context, whole, await joining.join(context))
     return await reply if isinstance(reply, Awaitable) else reply
 
 
 def _produce(
-    request: ProduceRequest, context: RequestContext, outside: Mapping[TopicPartition, Refused]
+    request: ProduceRequest,
+    context: RequestContext,
+    whole: ErrorCode,
+    outside: Mapping[TopicPartition, Refused],
 ) -> ProduceResponse | Awaitable[ProduceResponse | None] | None:
-    """``outside``: why the transaction has no part in a partition."""
+    """``whole``: why no partition of it may be written. ``outside``: why the transaction has no part in a partition."""
     topics: list[TopicProduceResponse] = []
     writes: list[_Write] = []
-    whole = _refusal_of_all(request)
     for topic in request.topic_data:
         if not topic.partition_data:
             continue
-        started = [_start(request, topic, data, context, whole, outside) for data in topic.partition_data]
+        refusal = whole if context.broker.guard is None else whole or _not_allowed(topic, context)
+        started = [_start(request, topic, data, context, refusal, outside) for data in topic.partition_data]
         writes += started
         topics.append(
             TopicProduceResponse(
@@ -159,13 +164,28 @@ def _start(
     return write
 
 
-def _refusal_of_all(request: ProduceRequest) -> ErrorCode:
+def _refusal_of_all(request: ProduceRequest, context: RequestContext) -> ErrorCode:
     """Why no partition of the request may be written, if so."""
-    if not request.transactional_id and any(
+    name = request.transactional_id
+    has_none = not name or (context.broker.guard is not None and not _may_write_as(name, context))
+    if has_none and any(
         is_transactional(data.records) for topic in request.topic_data for data in topic.partition_data
     ):
         return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
     return ErrorCode.NONE if request.acks in (ALL, LEADER, NONE) else ErrorCode.INVALID_REQUIRED_ACKS
+
+
+def _may_write_as(transactional_id: str, context: RequestContext) -> bool:
+    return context.may(AclOperation.WRITE, AclResourceType.TRANSACTIONAL_ID, transactional_id)
+
+
+def _not_allowed(topic: TopicProduceData, context: RequestContext) -> ErrorCode:
+    """An id that nobody has says so first: it has no name that a right could be about."""
+    name = context.broker.cluster.topic_name(topic.name, topic.topic_id)
+    if name is None and topic.topic_id != ZERO_UUID:
+        return ErrorCode.NONE
+    refused = context.refuse_topic(AclOperation.WRITE, name or topic.name)
+    return ErrorCode.NONE if refused is None else refused.code
 
 
 def _refusal(name: str | None, partition: Partition | None, index: int, context: RequestContext) -> ErrorCode:

@@ -1,5 +1,6 @@
 """DescribeUserScramCredentials (key 50), version 0: who has which SCRAM credentials; no salts and no keys (KIP-554).
 
+- Needs leave to DESCRIBE the cluster.
 - No users named, or null: all who have any.
 - A user named twice is DUPLICATE_RESOURCE, and one without credentials RESOURCE_NOT_FOUND.
 """
@@ -10,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ErrorCode
+from leaselog.model import AclOperation, ErrorCode
 from leaselog.sasl.scram import Credential
 from leaselog.wire.messages.describe_user_scram_credentials import (
     CredentialInfo,
@@ -24,6 +25,9 @@ from leaselog.wire.messages.describe_user_scram_credentials import (
 async def describe_user_scram_credentials(
     request: DescribeUserScramCredentialsRequest, context: RequestContext
 ) -> DescribeUserScramCredentialsResponse:
+    denied = context.refuse_cluster(AclOperation.DESCRIBE)
+    if denied is not None:
+        return DescribeUserScramCredentialsResponse(error_code=denied.code, error_message=denied.message)
     users = context.broker.cluster.scram_users()
     mentions = Counter([user.name for user in request.users] if request.users else list(users))
     return DescribeUserScramCredentialsResponse(

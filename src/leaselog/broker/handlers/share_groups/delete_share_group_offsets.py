@@ -1,5 +1,6 @@
 """DeleteShareGroupOffsets (key 92), version 0: a share group forgets topics (KIP-932).
 
+- Needs leave to DELETE the group and to READ each topic.
 - The group must be there and without members: GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP.
 - A topic that does not exist, or that the group has no state for, is UNKNOWN_TOPIC_OR_PARTITION; the others go.
 """
@@ -9,7 +10,7 @@ from __future__ import annotations
 from leaselog.broker.lending.feature import has_share_groups
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.share_group_commands import StatesOfTopic
-from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.model import AclOperation, ErrorCode, GroupId, Refused
 from leaselog.wire.messages.delete_share_group_offsets import (
     DeleteShareGroupOffsetsRequest,
     DeleteShareGroupOffsetsResponse,
@@ -25,17 +26,24 @@ async def delete_share_group_offsets(
 ) -> DeleteShareGroupOffsetsResponse:
     if not has_share_groups(context.broker.cluster):
         return _refused(Refused(ErrorCode.UNSUPPORTED_VERSION))
+    denied = context.refuse_group(AclOperation.DELETE, request.group_id)
+    if denied is not None:
+        return _refused(denied)
     if not request.group_id:
         return _refused(INVALID_GROUP)
     if not request.topics:
         return DeleteShareGroupOffsetsResponse()
     topics = tuple(dict.fromkeys(topic.topic_name for topic in request.topics))
-    outcomes = await context.broker.share_groups.delete_offsets(GroupId(request.group_id), topics)
-    if isinstance(outcomes, Refused):
-        return _refused(outcomes)
-    return DeleteShareGroupOffsetsResponse(
-        responses=[_topic(name, outcome) for name, outcome in outcomes.items()]
-    )
+    hidden = {name: no for name in topics if (no := context.refuse_topic(AclOperation.READ, name))}
+    answers = [_topic(name, refused) for name, refused in hidden.items()]
+    if len(hidden) < len(topics):
+        outcomes = await context.broker.share_groups.delete_offsets(
+            GroupId(request.group_id), tuple(name for name in topics if name not in hidden)
+        )
+        if isinstance(outcomes, Refused):
+            return _refused(outcomes)
+        answers += [_topic(name, outcome) for name, outcome in outcomes.items()]
+    return DeleteShareGroupOffsetsResponse(responses=answers)
 
 
 def _refused(refused: Refused) -> DeleteShareGroupOffsetsResponse:

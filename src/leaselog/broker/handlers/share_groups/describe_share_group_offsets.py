@@ -1,5 +1,6 @@
 """DescribeShareGroupOffsets (key 90), versions 0 and 1: how far share groups have come (KIP-932, KIP-1226).
 
+- Needs leave to DESCRIBE each group, and each topic that is named; of all that a group has, other topics are left out.
 - Null topics ask for all partitions the group has state for. A group that is not there has none, and is no error.
 - A partition asked for by name has start offset -1 while nothing is known of it, also if it does not exist.
 - v1 adds the lag: up to the high watermark, without what is done in between; -1 if that is not known.
@@ -13,7 +14,7 @@ from leaselog.broker.lending.feature import has_share_groups
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_groups.administration import PartitionOffset
 from leaselog.coordination.share_group_commands import StatesOfTopic
-from leaselog.model import ZERO_UUID, ErrorCode, GroupId, Refused
+from leaselog.model import ZERO_UUID, AclOperation, AclResourceType, ErrorCode, GroupId, Refused
 from leaselog.wire.messages.describe_share_group_offsets import (
     DescribeShareGroupOffsetsRequest,
     DescribeShareGroupOffsetsRequestGroup,
@@ -42,13 +43,20 @@ async def _describe(
     group: DescribeShareGroupOffsetsRequestGroup, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseGroup:
     group_id = GroupId(group.group_id)
+    denied = context.refuse_group(AclOperation.DESCRIBE, group_id)
+    if denied is not None:
+        return _refused(group_id, denied)
     if group.topics is not None:
         topics = [await _asked(group_id, topic, context) for topic in group.topics]
     else:
         known = await context.broker.share_groups.topics_with_state(group_id)
         if isinstance(known, Refused):
             return _refused(group_id, known)
-        topics = [await _topic(group_id, topic, context) for topic in known]
+        topics = [
+            await _topic(group_id, topic, context)
+            for topic in known
+            if context.may(AclOperation.DESCRIBE, AclResourceType.TOPIC, topic.name, is_probe=True)
+        ]
     return DescribeShareGroupOffsetsResponseGroup(group_id=group_id, topics=topics)
 
 
@@ -61,6 +69,14 @@ def _refused(group_id: str, refused: Refused) -> DescribeShareGroupOffsetsRespon
 async def _asked(
     group_id: GroupId, asked: DescribeShareGroupOffsetsRequestTopic, context: RequestContext
 ) -> DescribeShareGroupOffsetsResponseTopic:
+    hidden = context.refuse_topic(AclOperation.DESCRIBE, asked.topic_name)
+    if hidden is not None:
+        refused = PartitionOffset(refused=hidden)
+        return DescribeShareGroupOffsetsResponseTopic(
+            topic_name=asked.topic_name,
+            topic_id=ZERO_UUID,
+            partitions=[_partition(i, refused) for i in asked.partitions],
+        )
     topic = context.broker.cluster.topic(asked.topic_name)
     if topic is None:
         nothing = [_partition(i, PartitionOffset()) for i in asked.partitions]

@@ -1,17 +1,17 @@
 """ShareGroupDescribe (key 77), version 1: state, epochs and members of share groups (KIP-932).
 
+- Needs leave to DESCRIBE each group, and every topic that a member of it is assigned: else the whole group is hidden.
 - A group that is not there, or of another kind, is GROUP_ID_NOT_FOUND with a message.
 - A member's assignment is what it is to have; it may not have heard of it yet.
-- All operations are told as allowed, if asked (KIP-430): nobody forbids anything yet.
+- What may be done to a group is told, if asked (KIP-430).
 """
 
 from __future__ import annotations
 
-from leaselog.broker.handlers.authorized_operations import ALL_GROUP_OPERATIONS
 from leaselog.broker.lending.feature import has_share_groups
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.coordination.share_group_commands import DescribedShareMember
-from leaselog.model import ErrorCode, GroupId, Refused
+from leaselog.coordination.share_group_commands import DescribedShareGroup, DescribedShareMember
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, GroupId, Refused
 from leaselog.wire.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -20,6 +20,8 @@ from leaselog.wire.messages.share_group_describe import (
     ShareGroupDescribeResponse,
     TopicPartitions,
 )
+
+HIDDEN = "The group has described topic(s) that the client is not authorized to describe."
 
 
 @serves(ShareGroupDescribeRequest, versions=(1, 1), kips="KIP-932")
@@ -35,14 +37,27 @@ async def share_group_describe(
     if request.include_authorized_operations:
         for group in groups:
             if not group.error_code:
-                group.authorized_operations = ALL_GROUP_OPERATIONS
+                group.authorized_operations = context.operations(AclResourceType.GROUP, group.group_id)
     return ShareGroupDescribeResponse(groups=groups)
 
 
 async def _describe(group_id: GroupId, context: RequestContext) -> DescribedGroup:
+    denied = context.refuse_group(AclOperation.DESCRIBE, group_id)
+    if denied is not None:
+        return DescribedGroup(group_id=group_id, error_code=denied.code)
     found = await context.broker.share_groups.describe(group_id)
     if isinstance(found, Refused):
         return DescribedGroup(group_id=group_id, error_code=found.code, error_message=found.message)
+    described = _described(group_id, found, context)
+    assigned = {t.topic_name for member in described.members for t in member.assignment.topic_partitions}
+    if any(context.refuse_topic(AclOperation.DESCRIBE, topic) for topic in assigned):
+        return DescribedGroup(
+            group_id=group_id, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED, error_message=HIDDEN
+        )
+    return described
+
+
+def _described(group_id: GroupId, found: DescribedShareGroup, context: RequestContext) -> DescribedGroup:
     return DescribedGroup(
         group_id=group_id,
         group_state=found.state,

@@ -1,5 +1,6 @@
 """ShareGroupHeartbeat (key 76), version 1: joining a share group, staying in it, leaving it (KIP-932).
 
+- Needs leave to READ the group, and to DESCRIBE each topic that is subscribed to.
 - Members make their own ids, of at most 36 characters. Epoch 0 joins, also again; -1 leaves; else it is the one last
   told, or the one before.
 - The answer has the assignment if it has changed or the request named topics. The first one has partitions at once:
@@ -15,7 +16,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.group_token import Token
 from leaselog.coordination.share_group_commands import ShareBeat, ShareHeartbeat
 from leaselog.coordination.share_group_facts import Assignment as Assigned
-from leaselog.model import ErrorCode, GroupId, MemberId, Refused
+from leaselog.model import AclOperation, ErrorCode, GroupId, MemberId, Refused
 from leaselog.wire.messages.share_group_heartbeat import (
     Assignment,
     ShareGroupHeartbeatRequest,
@@ -32,8 +33,15 @@ async def share_group_heartbeat(
 ) -> ShareGroupHeartbeatResponse:
     if not has_share_groups(context.broker.cluster):
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
+    denied = context.refuse_group(AclOperation.READ, request.group_id)
+    if denied is not None:
+        return ShareGroupHeartbeatResponse(error_code=denied.code, error_message=denied.message)
     if not 0 < len(request.member_id) <= MAX_MEMBER_ID_CHARS:
         return ShareGroupHeartbeatResponse(error_code=ErrorCode.INVALID_REQUEST)
+    for topic in dict.fromkeys(request.subscribed_topic_names or ()):
+        refused = context.refuse_topic(AclOperation.DESCRIBE, topic)
+        if refused is not None:
+            return ShareGroupHeartbeatResponse(error_code=refused.code, error_message=refused.message)
     beat = await context.broker.share_members.heartbeat(_command(request, context))
     if isinstance(beat, Refused):
         return ShareGroupHeartbeatResponse(error_code=beat.code, error_message=beat.message)

@@ -1,5 +1,6 @@
 """DeleteShareGroupState (key 86), version 0: share groups let partitions go (KIP-932).
 
+- Needs leave to act for the cluster (CLUSTER_ACTION).
 - From the group coordinator to the share coordinator. Each partition is answered for itself; what is not there is
   gone already.
 """
@@ -13,6 +14,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_state.requests import ask_each, error_of
 from leaselog.coordination.share_state_commands import DeleteState, ShareStateAnswer
 from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import AclOperation
 from leaselog.wire.messages.delete_share_group_state import (
     DeleteShareGroupStateRequest,
     DeleteShareGroupStateResponse,
@@ -26,7 +28,10 @@ from leaselog.wire.messages.delete_share_group_state import (
 def delete_share_group_state(
     request: DeleteShareGroupStateRequest, context: RequestContext
 ) -> Awaitable[DeleteShareGroupStateResponse]:
-    results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
+    denied = context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    results = ask_each(
+        context.broker.share_coordinator, request.group_id, request.topics, _command, _result, denied
+    )
     return _respond(results)
 
 

@@ -1,5 +1,6 @@
 """InitializeShareGroupState (key 83), version 0: share groups begin, or begin anew, with partitions (KIP-932).
 
+- Needs leave to act for the cluster (CLUSTER_ACTION).
 - From the group coordinator to the share coordinator. Each partition is answered for itself.
 - A state epoch older than one seen is FENCED_STATE_EPOCH; a start offset of -1 leaves it to the group's reset policy.
 """
@@ -13,6 +14,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_state.requests import ask_each, error_of
 from leaselog.coordination.share_state_commands import InitializeState, ShareStateAnswer
 from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import AclOperation
 from leaselog.wire.messages.initialize_share_group_state import (
     InitializeShareGroupStateRequest,
     InitializeShareGroupStateResponse,
@@ -26,7 +28,10 @@ from leaselog.wire.messages.initialize_share_group_state import (
 def initialize_share_group_state(
     request: InitializeShareGroupStateRequest, context: RequestContext
 ) -> Awaitable[InitializeShareGroupStateResponse]:
-    results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
+    denied = context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    results = ask_each(
+        context.broker.share_coordinator, request.group_id, request.topics, _command, _result, denied
+    )
     return _respond(results)
 
 

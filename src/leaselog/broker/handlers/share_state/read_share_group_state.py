@@ -1,5 +1,6 @@
 """ReadShareGroupState (key 84), version 0: what is known of the records of share partitions (KIP-932).
 
+- Needs leave to act for the cluster (CLUSTER_ACTION).
 - From a partition's leader to the share coordinator, before it hands out a record. Older leaders can write no more
   once a newer one has read.
 - A partition that was never initialized is INVALID_REQUEST.
@@ -14,6 +15,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_state.requests import ask_each, error_of
 from leaselog.coordination.share_state_commands import ReadState, ShareStateAnswer, StateRead
 from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import AclOperation
 from leaselog.wire.messages.read_share_group_state import (
     PartitionData,
     ReadShareGroupStateRequest,
@@ -31,7 +33,10 @@ from leaselog.wire.share_state_extensions import (
 def read_share_group_state(
     request: ReadShareGroupStateRequest, context: RequestContext
 ) -> Awaitable[ReadShareGroupStateResponse]:
-    results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
+    denied = context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    results = ask_each(
+        context.broker.share_coordinator, request.group_id, request.topics, _command, _result, denied
+    )
     return _respond(results)
 
 

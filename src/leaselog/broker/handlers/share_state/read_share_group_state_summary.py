@@ -1,5 +1,6 @@
 """ReadShareGroupStateSummary (key 87), versions 0 and 1: where share groups have got to (KIP-932).
 
+- Needs leave to act for the cluster (CLUSTER_ACTION).
 - From the group coordinator to the share coordinator, for administrators: fences nobody.
 - A partition that was never initialized has a start offset of -1, and that is no error.
 - v1 counts the deliveries that are done (KIP-1226).
@@ -14,6 +15,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.share_state.requests import ask_each, error_of
 from leaselog.coordination.share_state_commands import ShareStateAnswer, ShareSummary, SummarizeState
 from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import AclOperation
 from leaselog.wire.messages.read_share_group_state_summary import (
     PartitionData,
     PartitionResult,
@@ -27,7 +29,10 @@ from leaselog.wire.messages.read_share_group_state_summary import (
 def read_share_group_state_summary(
     request: ReadShareGroupStateSummaryRequest, context: RequestContext
 ) -> Awaitable[ReadShareGroupStateSummaryResponse]:
-    results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
+    denied = context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    results = ask_each(
+        context.broker.share_coordinator, request.group_id, request.topics, _command, _result, denied
+    )
     return _respond(results)
 
 

@@ -1,5 +1,6 @@
 """WriteShareGroupState (key 85), versions 0 and 1: what has become of the records of share partitions (KIP-932).
 
+- Needs leave to act for the cluster (CLUSTER_ACTION).
 - From the leaders of partitions to the share coordinator. Each partition is answered for itself, when it is safe;
   all writes of one turn of the loop share an append and a sync.
 - An older leader is FENCED_LEADER_EPOCH, one that works on replaced offsets FENCED_STATE_EPOCH, a partition that was
@@ -17,6 +18,7 @@ from leaselog.broker.share_state.requests import ask_each, error_of
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_commands import ShareStateAnswer, WriteState
 from leaselog.coordination.share_state_facts import SharePartitionKey
+from leaselog.model import AclOperation
 from leaselog.wire.messages.write_share_group_state import (
     PartitionResult,
     WriteShareGroupStateResponse,
@@ -29,7 +31,10 @@ from leaselog.wire.share_state_extensions import WaitingPartitionData, WaitingWr
 def write_share_group_state(
     request: WaitingWriteRequest, context: RequestContext
 ) -> Awaitable[WriteShareGroupStateResponse]:
-    results = ask_each(context.broker.share_coordinator, request.group_id, request.topics, _command, _result)
+    denied = context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    results = ask_each(
+        context.broker.share_coordinator, request.group_id, request.topics, _command, _result, denied
+    )
     return _respond(results)
 
 

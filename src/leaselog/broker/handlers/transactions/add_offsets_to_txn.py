@@ -1,5 +1,6 @@
 """AddOffsetsToTxn (key 25), versions 0 to 4: the offsets of a group become part of a transaction.
 
+- Needs leave to WRITE to the transactional id, and to READ the group.
 - What is added is the partition of `__consumer_offsets` that keeps the group's offsets; the topic is made if it is not
   there. TxnOffsetCommit follows.
 - PRODUCER_FENCED is INVALID_PRODUCER_EPOCH up to v1.
@@ -11,7 +12,7 @@ from __future__ import annotations
 from leaselog.broker.cluster.cluster import CONSUMER_OFFSETS_TOPIC
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.transaction_commands import AddPartitions, ProducerAnswer, ProducerEpoch
-from leaselog.model import ErrorCode, GroupId, ProducerId, Refused, TransactionalId
+from leaselog.model import AclOperation, ErrorCode, GroupId, ProducerId, Refused, TransactionalId
 from leaselog.wire.messages.add_offsets_to_txn import AddOffsetsToTxnRequest, AddOffsetsToTxnResponse
 
 PRODUCER_FENCED_SINCE = 2
@@ -21,6 +22,10 @@ PRODUCER_FENCED_SINCE = 2
 async def add_offsets_to_txn(
     request: AddOffsetsToTxnRequest, context: RequestContext
 ) -> AddOffsetsToTxnResponse:
+    denied = context.refuse_transaction(AclOperation.WRITE, request.transactional_id)
+    denied = denied or context.refuse_group(AclOperation.READ, request.group_id)
+    if denied is not None:
+        return AddOffsetsToTxnResponse(error_code=denied.code)
     broker = context.broker
     made = await broker.cluster.ensure_topic(CONSUMER_OFFSETS_TOPIC)
     place = broker.groups.partition_of(GroupId(request.group_id))

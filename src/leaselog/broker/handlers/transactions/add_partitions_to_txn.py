@@ -4,6 +4,7 @@
   with a form that only verifies. Here it is served to whoever may.
 - A partition that does not exist is UNKNOWN_TOPIC_OR_PARTITION, and then the others are OPERATION_NOT_ATTEMPTED: all or
   none are added. Verifying asks about each by itself.
+- Up to v3 it needs leave to WRITE to the transactional id and each topic, from v4 on to act for the cluster.
 - PRODUCER_FENCED is INVALID_PRODUCER_EPOCH up to v1.
 - Clients since KIP-890 do not ask: Produce v12 adds what it writes to.
 """
@@ -20,7 +21,7 @@ from leaselog.coordination.transaction_commands import (
     ProducerEpoch,
     VerifyPartitions,
 )
-from leaselog.model import ErrorCode, ProducerId, Refused, TopicPartition, TransactionalId
+from leaselog.model import AclOperation, ErrorCode, ProducerId, Refused, TopicPartition, TransactionalId
 from leaselog.wire.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -41,6 +42,9 @@ async def add_partitions_to_txn(
     request: AddPartitionsToTxnRequest, context: RequestContext
 ) -> AddPartitionsToTxnResponse:
     if context.version >= BATCHES_SINCE:
+        denied = context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+        if denied is not None:
+            return AddPartitionsToTxnResponse(error_code=denied.code)
         return AddPartitionsToTxnResponse(
             results_by_transaction=[
                 AddPartitionsToTxnResult(
@@ -62,11 +66,15 @@ async def _answer(
     asked: AddPartitionsToTxnTransaction, context: RequestContext
 ) -> list[AddPartitionsToTxnTopicResult]:
     places = [TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions]
-    unknown = {place for place in places if not _exists(place, context)}
-    if unknown and not asked.verify_only:
+    hidden = _hidden(asked, context) if context.version < BATCHES_SINCE else {}
+    unknown = {place for place in places if place.topic not in hidden and not _exists(place, context)}
+    if (unknown or hidden) and not asked.verify_only:
         others = ErrorCode.OPERATION_NOT_ATTEMPTED
         codes = {
-            place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if place in unknown else others for place in places
+            place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            if place in unknown
+            else hidden.get(place.topic, others)
+            for place in places
         }
         return _results(asked.topics, codes)
     name = TransactionalId(asked.transactional_id)
@@ -81,6 +89,15 @@ async def _answer(
         code = _told(answer.code, context) if isinstance(answer, Refused) else ErrorCode.NONE
         codes = dict.fromkeys(places, code)
     return _results(asked.topics, codes)
+
+
+def _hidden(asked: AddPartitionsToTxnTransaction, context: RequestContext) -> dict[str, ErrorCode]:
+    """The topics that a client may not write to as this transactional id, and why."""
+    denied = context.refuse_transaction(AclOperation.WRITE, asked.transactional_id)
+    names = [topic.name for topic in asked.topics]
+    if denied is not None:
+        return dict.fromkeys(names, denied.code)
+    return {name: no.code for name in names if (no := context.refuse_topic(AclOperation.WRITE, name))}
 
 
 async def _verify(

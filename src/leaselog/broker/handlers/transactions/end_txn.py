@@ -1,5 +1,6 @@
 """EndTxn (key 26), versions 0 to 5: a transaction is committed or aborted.
 
+- Needs leave to WRITE to the transactional id.
 - Answered when the decision is safe; the markers follow, and until they are there the next transaction of the id is
   CONCURRENT_TRANSACTIONS.
 - v5 (KIP-890) raises the epoch with every end and tells the producer its next id and epoch.
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.transaction_commands import EndTransaction, ProducerAnswer, ProducerEpoch
-from leaselog.model import ErrorCode, ProducerId, TransactionalId
+from leaselog.model import AclOperation, ErrorCode, ProducerId, TransactionalId
 from leaselog.wire.messages.end_txn import EndTxnRequest, EndTxnResponse
 
 PRODUCER_FENCED_SINCE = 2
@@ -19,6 +20,9 @@ RAISES_EPOCHS_SINCE = 5
 
 @serves(EndTxnRequest, versions=(0, 5), kips="KIP-98, 588, 890")
 async def end_txn(request: EndTxnRequest, context: RequestContext) -> EndTxnResponse:
+    denied = context.refuse_transaction(AclOperation.WRITE, request.transactional_id)
+    if denied is not None:
+        return EndTxnResponse(error_code=denied.code)
     name = TransactionalId(request.transactional_id)
     raises = context.version >= RAISES_EPOCHS_SINCE
     producer = ProducerEpoch(ProducerId(request.producer_id), request.producer_epoch)

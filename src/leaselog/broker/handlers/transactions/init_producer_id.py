@@ -1,5 +1,6 @@
 """InitProducerId (key 22), versions 0 to 5: an id and epoch for an idempotent or a transactional producer.
 
+- Needs leave to IDEMPOTENT_WRITE to the cluster, or to WRITE to any topic; with a transactional id, to WRITE to that.
 - Without a transactional id the answer is always a new id with epoch 0, whatever the producer had before.
 - With one, the epoch rises with every call, and whoever had the one before is fenced. A transaction that is open is
   aborted first: CONCURRENT_TRANSACTIONS, and the client comes again.
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.transaction_commands import InitProducer, ProducerAnswer, ProducerEpoch
-from leaselog.model import ErrorCode, ProducerId, Refused, TransactionalId
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, ProducerId, Refused, TransactionalId
 from leaselog.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 
 PRODUCER_FENCED_SINCE = 4
@@ -21,6 +22,9 @@ PRODUCER_FENCED_SINCE = 4
 
 @serves(InitProducerIdRequest, versions=(0, 5), kips="KIP-98, 360, 588, 890")
 async def init_producer_id(request: InitProducerIdRequest, context: RequestContext) -> InitProducerIdResponse:
+    denied = _deny(request.transactional_id, context)
+    if denied is not None:
+        return _refused(denied.code)
     if request.transactional_id == "" or (request.producer_id == -1) != (request.producer_epoch == -1):
         return _refused(ErrorCode.INVALID_REQUEST)
     if request.transactional_id is not None:
@@ -30,6 +34,16 @@ async def init_producer_id(request: InitProducerIdRequest, context: RequestConte
         # Retriable, and KAFKA_STORAGE_ERROR means nothing to a producer here.
         return _refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return InitProducerIdResponse(producer_id=producer_id, producer_epoch=0)
+
+
+def _deny(transactional_id: str | None, context: RequestContext) -> Refused | None:
+    if transactional_id is not None:
+        return context.refuse_transaction(AclOperation.WRITE, transactional_id)
+    if context.may_cluster(AclOperation.IDEMPOTENT_WRITE, is_probe=True):
+        return None
+    if context.may_some(AclOperation.WRITE, AclResourceType.TOPIC):
+        return None
+    return Refused(ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
 async def _init(

@@ -1,5 +1,6 @@
 """ListTransactions (key 66), versions 0 to 2: the transactional ids that are known, and their states.
 
+- Ids that the client may not DESCRIBE are left out.
 - Filters are by state, by producer id, by how long a transaction has been open (v1, KIP-994) and by a pattern that the
   whole id has to match (v2, KIP-1152). A state that does not exist is named in the answer and matches nothing.
 - Patterns are those of RE2, as with Kafka, as far as `broker/transactions/patterns.py` goes: they are matched in a time
@@ -12,7 +13,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.broker.transactions.patterns import BadPattern, Pattern
 from leaselog.coordination.transaction_commands import ListTransactions
 from leaselog.coordination.transaction_facts import TransactionState as State
-from leaselog.model import ErrorCode, Refused
+from leaselog.model import AclOperation, AclResourceType, ErrorCode, Refused
 from leaselog.wire.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -45,6 +46,7 @@ async def list_transactions(
                 transactional_id=name, producer_id=known.producer_id, transaction_state=known.state.label
             )
             async for name, known in context.broker.turns.each(listing.transactions)
-            if pattern is None or pattern.matches(name)
+            if (pattern is None or pattern.matches(name))
+            and context.may(AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, name, is_probe=True)
         ],
     )

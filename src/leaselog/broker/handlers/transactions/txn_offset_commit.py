@@ -1,5 +1,6 @@
 """TxnOffsetCommit (key 28), versions 0 to 6: how far a group has come, once a transaction is committed.
 
+- Needs leave to WRITE to the transactional id, and to READ the group and each topic.
 - Until then the offsets are pending: they count with the marker, or go with it.
 - From v5 on (KIP-890) the group's partition of `__consumer_offsets` becomes part of the transaction by this; before,
   AddOffsetsToTxn has added it, and what it has not is TRANSACTION_ABORTABLE (up to v3: INVALID_TXN_STATE).
@@ -15,6 +16,7 @@ from leaselog.broker.transactions.joining import join
 from leaselog.coordination.group_commands import CommitOffsets, OffsetToCommit, PartitionCodes, Token
 from leaselog.coordination.transaction_commands import ProducerEpoch
 from leaselog.model import (
+    AclOperation,
     ErrorCode,
     GroupId,
     MemberId,
@@ -40,6 +42,8 @@ IDS_SINCE = 6
 async def txn_offset_commit(
     request: TxnOffsetCommitRequest, context: RequestContext
 ) -> TxnOffsetCommitResponse:
+    denied = context.refuse_transaction(AclOperation.WRITE, request.transactional_id)
+    denied = denied or context.refuse_group(AclOperation.READ, request.group_id)
     offsets: list[OffsetToCommit] = []
     #: the answers of ``offsets``, in the same order
     wanted: list[TxnOffsetCommitResponsePartition] = []
@@ -53,9 +57,12 @@ async def txn_offset_commit(
             TxnOffsetCommitResponseTopic(name=topic.name, topic_id=topic.topic_id, partitions=answers)
         )
         name = context.broker.cluster.topic_name_of(topic.topic_id) if by_id else topic.name
+        refused = denied if denied or name is None else context.refuse_topic(AclOperation.READ, name)
         unknown = ErrorCode.UNKNOWN_TOPIC_ID if name is None else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         async for asked, answer in context.broker.turns.each(zip(topic.partitions, answers, strict=True)):
-            if name is None or context.broker.logs.partition(name, asked.partition_index) is None:
+            if refused is not None:
+                answer.error_code = refused.code
+            elif name is None or context.broker.logs.partition(name, asked.partition_index) is None:
                 answer.error_code = unknown
             else:
                 offsets.append(_offset(name, asked, context))

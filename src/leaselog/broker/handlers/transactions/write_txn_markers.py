@@ -1,5 +1,6 @@
 """WriteTxnMarkers (key 27), versions 1 and 2: markers from outside, for transactions that nobody ends any more.
 
+- Needs leave to ALTER the cluster, or to act for it.
 - Kafka's brokers ask each other so; here an administrator does, who has found a transaction that hangs
   (`kafka-transactions --abort`). The answer comes when the marker is safe.
 - Each partition is answered for itself: one that does not exist is UNKNOWN_TOPIC_OR_PARTITION, one whose producer has
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from leaselog.broker.coordinators.markers import Marker
 from leaselog.broker.net.api import RequestContext, serves
-from leaselog.model import ProducerId, TopicPartition
+from leaselog.model import AclOperation, ProducerId, Refused, TopicPartition
 from leaselog.wire.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -25,11 +26,31 @@ from leaselog.wire.messages.write_txn_markers import (
 async def write_txn_markers(
     request: WriteTxnMarkersRequest, context: RequestContext
 ) -> WriteTxnMarkersResponse:
+    may_alter = context.may_cluster(AclOperation.ALTER, is_probe=True)
+    denied = None if may_alter else context.refuse_cluster(AclOperation.CLUSTER_ACTION)
+    if denied is not None:
+        return WriteTxnMarkersResponse(markers=[_denied(asked, denied) for asked in request.markers])
     return WriteTxnMarkersResponse(
         markers=[
             WritableTxnMarkerResult(producer_id=asked.producer_id, topics=await _write(asked, context))
             async for asked in context.broker.turns.each(request.markers)
         ]
+    )
+
+
+def _denied(asked: WritableTxnMarker, refused: Refused) -> WritableTxnMarkerResult:
+    return WritableTxnMarkerResult(
+        producer_id=asked.producer_id,
+        topics=[
+            WritableTxnMarkerTopicResult(
+                name=topic.name,
+                partitions=[
+                    WritableTxnMarkerPartitionResult(partition_index=index, error_code=refused.code)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in asked.topics
+        ],
     )
 
 
