@@ -109,7 +109,7 @@ PAGES = {
 
 #: pages that other tests run, and which
 ELSEWHERE = {
-    "docs/guides/locked-broker.md": "tests/unit/test_tls.py: settings; ways in by test_sasl.py and test_tls.py",
+    "docs/guides/locked-broker.md": "tests/interop/test_locked_guide.py: it makes its broker's address itself",
     "docs/guides/pipeline.md": "tests/unit/test_orders.py: the block is a part of the job, which tests/spark runs",
     "docs/guides/secured-clusters.md": "tests/interop/test_secured.py: on a broker with such listeners",
     **{
