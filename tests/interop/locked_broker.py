@@ -22,6 +22,8 @@ PASSWORDS = {
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 _SECURITY = "org.apache.kafka.common.security"
 _OURS = "DNS:localhost,IP:127.0.0.1"
+#: leaselog takes tokens that nobody signed only where that is asked for by name
+_UNSECURED = f"{_SECURITY}.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
 #: what each listener speaks
 LISTENERS = {
     "PLAINTEXT": "PLAINTEXT",
@@ -113,9 +115,16 @@ class LockedBroker:
                 f"{prefix}.scram-sha-256.sasl.jaas.config": scram,
                 f"{prefix}.scram-sha-512.sasl.jaas.config": scram,
                 f"{prefix}.oauthbearer.sasl.jaas.config": bearer,
+                **(
+                    {}
+                    if is_kafka()
+                    else {f"{prefix}.oauthbearer.sasl.server.callback.handler.class": _UNSECURED}
+                ),
             }
             for mechanism in MECHANISMS if listener == "short" else ():
                 properties[f"{prefix}.{mechanism.lower()}.connections.max.reauth.ms"] = str(SHORT_MS)
+        if not is_kafka():
+            del properties["authorizer.class.name"], properties["super.users"]
         return properties
 
 
@@ -127,7 +136,7 @@ def _environment() -> dict[str, str]:
         for size in (256, 512)
     )
     if not is_kafka():
-        return {"BROKER_SCRAM": scram}
+        return {"LEASELOG_ADD_SCRAM": scram}
     # who speaks for the controller once there is an authorizer
     classes = os.environ.get("KAFKA_CLASSES") or f"{os.environ['KAFKA_LIBS']}/../classes"
     return {"BROKER_SCRAM": scram, "KAFKA_CLASSES": classes}

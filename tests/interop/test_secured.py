@@ -26,7 +26,6 @@ from leaselog.client import (
 
 pytestmark = [
     pytest.mark.on_kafka,
-    pytest.mark.only_kafka("the broker's listeners are being built"),
 ]
 WAIT_S = 30.0
 
