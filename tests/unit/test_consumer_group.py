@@ -58,7 +58,7 @@ def test_the_first_member_has_everything_with_its_first_heartbeat() -> None:
     member = Member(group)
     answer = member.beat()
     assert isinstance(answer, ConsumerBeat)
-    assert (answer.epoch, answer.heartbeat_interval_ms) == (1, 5_000)
+    assert (answer.epoch, answer.heartbeat_interval_ms) == (2, 5_000)
     assert sizes(member) == [4]
     assert group.describe().state == "Stable"
 
@@ -188,7 +188,7 @@ def test_the_instance_of_a_member_that_is_there_is_not_given_away() -> None:
     static.beat()
     assert refused(Member(group, instance_id="i").beat()) is ErrorCode.UNRELEASED_INSTANCE_ID
     stranger = Member(group, instance_id="i")
-    stranger.epoch = 1
+    stranger.epoch = 2
     assert refused(stranger.beat()) is ErrorCode.FENCED_INSTANCE_ID
     nobody = Member(group, instance_id="j")
     nobody.epoch = 1
@@ -274,13 +274,13 @@ def test_offsets_are_committed_at_the_members_epoch_and_by_nobody_else() -> None
     group = bench()
     member = Member(group)
     member.beat()
-    assert commit(group, member, 1) == PartitionCodes((ErrorCode.NONE,))
-    assert refused(commit(group, member, 2)) is ErrorCode.STALE_MEMBER_EPOCH
-    assert refused(commit(group, member, 1, member_id=MemberId("x"))) is ErrorCode.UNKNOWN_MEMBER_ID
+    assert commit(group, member, 2) == PartitionCodes((ErrorCode.NONE,))
+    assert refused(commit(group, member, 3)) is ErrorCode.STALE_MEMBER_EPOCH
+    assert refused(commit(group, member, 2, member_id=MemberId("x"))) is ErrorCode.UNKNOWN_MEMBER_ID
     group.world.make("t", 6)
     member.beat()
-    assert member.epoch == 2
-    assert commit(group, member, 1) == PartitionCodes((ErrorCode.NONE,)), (
+    assert member.epoch == 3
+    assert commit(group, member, 2) == PartitionCodes((ErrorCode.NONE,)), (
         "it has had that partition since then"
     )
 
@@ -293,7 +293,7 @@ def test_offsets_are_fetched_at_the_members_epoch_or_by_an_administrator() -> No
     def fetch(member_id: MemberId | None, epoch: int) -> object:
         return group.ask(lambda token: FetchOffsets(token, G, None, False, member_id, epoch))
 
-    assert fetch(member.member_id, 1) == fetch(None, -1) == FetchedOffsets(())
+    assert fetch(member.member_id, 2) == fetch(None, -1) == FetchedOffsets(())
     assert refused(fetch(member.member_id, 0)) is ErrorCode.STALE_MEMBER_EPOCH
     assert refused(fetch(MemberId("x"), 1)) is ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -302,7 +302,7 @@ def test_a_group_without_members_goes_with_its_offsets() -> None:
     group = bench()
     member = Member(group)
     member.beat()
-    commit(group, member, 1)
+    commit(group, member, 2)
     assert refused(group.ask(lambda token: DeleteGroup(token, G))) is ErrorCode.NON_EMPTY_GROUP
     member.leave()
     assert group.ask(lambda token: DeleteGroup(token, G)) == Done()
@@ -314,7 +314,7 @@ def test_offsets_that_nobody_wants_any_more_expire_and_an_empty_group_with_them(
     group = bench()
     member = Member(group)
     member.beat()
-    commit(group, member, 1)
+    commit(group, member, 2)
     member.leave()
     group.wait(8 * 24 * 3_600_000)
     assert not group.shard.stored_offsets()
@@ -337,7 +337,7 @@ def test_a_classic_member_may_not_join_while_there_are_members_and_takes_an_empt
     group = bench()
     member = Member(group)
     member.beat()
-    commit(group, member, 1)
+    commit(group, member, 2)
     answer = join(group)
     assert isinstance(answer, JoinAnswer)
     assert answer.code is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

@@ -45,6 +45,9 @@ __all__ = ["NOT_JOINED", "NO_TARGET", "ConsumerGroup"]
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 
+#: the group's epoch before anybody has joined; Kafka counts from here since 4.3
+FIRST_EPOCH = 1
+
 #: where a member stands before its first heartbeat is answered
 NOT_JOINED = ConsumerCurrent(0, 0)
 NO_TARGET: Assignment = {}
@@ -57,8 +60,8 @@ class ConsumerGroup:
     TYPE = "consumer"
 
     group_id: GroupId
-    epoch: ConsumerEpoch = field(default_factory=lambda: ConsumerEpoch(0, 0))
-    assignment: ConsumerAssignmentTime = field(default_factory=lambda: ConsumerAssignmentTime(0))
+    epoch: ConsumerEpoch = field(default_factory=lambda: ConsumerEpoch(FIRST_EPOCH, 0))
+    assignment: ConsumerAssignmentTime = field(default_factory=lambda: ConsumerAssignmentTime(FIRST_EPOCH))
     members: MutableMapping[MemberId, ConsumerMemberAsked] = field(default_factory=dict)
     currents: MutableMapping[MemberId, ConsumerCurrent] = field(default_factory=dict)
     targets: MutableMapping[MemberId, Assignment] = field(default_factory=dict)
@@ -117,9 +120,9 @@ class ConsumerGroup:
             case ConsumerMemberStored(_, member_id, value):
                 self._put_member(member_id, value, now_ms)
             case ConsumerEpochStored(_, value):
-                self.epoch = value or ConsumerEpoch(0, 0)
+                self.epoch = value or ConsumerEpoch(FIRST_EPOCH, 0)
             case ConsumerAssignmentStored(_, value):
-                self.assignment = value or ConsumerAssignmentTime(0)
+                self.assignment = value or ConsumerAssignmentTime(FIRST_EPOCH)
             case ConsumerTargetStored(_, member_id, value):
                 _put(self.targets, member_id, value)
             case ConsumerCurrentStored(_, member_id, value):

@@ -13,6 +13,7 @@ from leaselog.coordination.consumer_group_commands import (
 from leaselog.coordination.consumer_group_heartbeat import heartbeat, refusal_of_shape
 from leaselog.coordination.group_facts import GroupDropped
 from leaselog.coordination.group_turn import Draftable, Turn
+from leaselog.coordination.share_group_requests import no_group
 from leaselog.model import ErrorCode, GroupId, Refused
 
 __all__ = ["answer_consumer"]
@@ -27,7 +28,7 @@ def answer_consumer(
     if not isinstance(ask, ConsumerHeartbeat):
         if isinstance(group, ConsumerGroup):
             return group.described(settings.assignors[0])
-        return _no_consumer_group(group, ask.group_id)
+        return no_group(ask.group_id) if group is None else _no_consumer_group(group, ask.group_id)
     refused = refusal_of_shape(ask, settings.assignors)
     if refused is not None:
         return refused

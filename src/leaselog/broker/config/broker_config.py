@@ -172,6 +172,9 @@ class BrokerConfig(SecurityConfig):
     group_min_session_timeout_ms = Int("The shortest session timeout of a classic group's member.")
     group_max_session_timeout_ms = Int("The longest session timeout of a classic group's member.")
     group_max_size = Int("The most members of a classic group.")
+    group_coordinator_rebalance_protocols = Texts(
+        "Without consumer in it, groups of KIP-848 are refused; classic and share groups are served whatever it says."
+    )
     group_consumer_max_size = Int("The most members of a consumer group (KIP-848).")
     group_consumer_assignors = Texts(
         "The assignors that members of such a group may choose, uniform and range; the first is the default."

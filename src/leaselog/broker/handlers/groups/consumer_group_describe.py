@@ -36,7 +36,7 @@ CONSUMER = 1
 async def consumer_group_describe(
     request: ConsumerGroupDescribeRequest, context: RequestContext
 ) -> ConsumerGroupDescribeResponse:
-    if not has_consumer_groups(context.broker.cluster):
+    if not has_consumer_groups(context.broker.cluster, context.broker.config):
         code = ErrorCode.UNSUPPORTED_VERSION
         return ConsumerGroupDescribeResponse(
             groups=[DescribedGroup(group_id=group_id, error_code=code) for group_id in request.group_ids]

@@ -31,7 +31,7 @@ IDS_OF_MEMBERS_SINCE = 1
 async def consumer_group_heartbeat(
     request: ConsumerGroupHeartbeatRequest, context: RequestContext
 ) -> ConsumerGroupHeartbeatResponse:
-    if not has_consumer_groups(context.broker.cluster):
+    if not has_consumer_groups(context.broker.cluster, context.broker.config):
         return ConsumerGroupHeartbeatResponse(error_code=ErrorCode.UNSUPPORTED_VERSION)
     denied = context.refuse_group(AclOperation.READ, request.group_id)
     for topic in dict.fromkeys(request.subscribed_topic_names or ()):
