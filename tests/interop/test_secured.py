@@ -11,7 +11,7 @@ import pytest
 
 from interop.broker_process import CHECKOUT
 from interop.locked_broker import MECHANISMS, PASSWORDS, SHORT_MS, LockedBroker
-from leaselog.admin import Admin
+from leaselog.admin import Admin, NewTopic
 from leaselog.client import (
     AsyncConsumer,
     AsyncProducer,
@@ -244,6 +244,8 @@ def test_sessions_are_renewed_under_load_without_a_lost_record(
     """Sessions live for two seconds there: seven of them."""
     topic, group = fresh("topic"), fresh("group")
     config = {**locked.sasl(mechanism), "bootstrap.servers": locked.address("SHORT")}
+    with Admin(locked.address("PLAINTEXT")) as admin:
+        admin.create_topics([NewTopic(topic)])  # a consumer is to find it there, however the two begin
     sent, got = 0, list[int]()
     ends = time.monotonic() + 3.5 * SHORT_MS / 1000
     with (
