@@ -16,6 +16,8 @@ from leaselog.broker.handlers.config.alter_configs import alter_configs
 from leaselog.broker.handlers.config.describe_configs import describe_configs
 from leaselog.broker.handlers.config.incremental_alter_configs import incremental_alter_configs
 from leaselog.broker.handlers.config.list_config_resources import list_config_resources
+from leaselog.broker.net.api import RequestContext
+from leaselog.broker.runtime.client import Client
 from leaselog.broker.runtime.turns import Turns
 from leaselog.coordination.cluster_records import ConfigChanged, ResourceType
 from leaselog.coordination.cluster_shard import ClusterShard
@@ -59,9 +61,9 @@ def cluster() -> Cluster:
 
 def context(cluster: Cluster, version: int = 1) -> Any:
     turns = Turns(time.perf_counter)
-    return SimpleNamespace(
-        broker=SimpleNamespace(cluster=cluster, turns=turns, share_groups=None), version=version
-    )
+    broker: Any = SimpleNamespace(cluster=cluster, turns=turns, share_groups=None, guard=None)
+    no_api: Any = None
+    return RequestContext(broker, no_api, version, "test", Client(1, "127.0.0.1", 5555))
 
 
 def setting(

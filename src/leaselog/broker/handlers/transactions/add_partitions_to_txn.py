@@ -65,18 +65,23 @@ async def add_partitions_to_txn(
 async def _answer(
     asked: AddPartitionsToTxnTransaction, context: RequestContext
 ) -> list[AddPartitionsToTxnTopicResult]:
-    places = [TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partitions]
-    hidden = _hidden(asked, context) if context.version < BATCHES_SINCE else {}
-    unknown = {place for place in places if place.topic not in hidden and not _exists(place, context)}
+    each = context.broker.turns.each
+    places: list[TopicPartition] = []
+    async for topic in each(asked.topics):
+        places += [TopicPartition(topic.name, index) async for index in each(topic.partitions)]
+    hidden = await _hidden(asked, context) if context.version < BATCHES_SINCE else {}
+    unknown = {
+        place async for place in each(places) if place.topic not in hidden and not _exists(place, context)
+    }
     if (unknown or hidden) and not asked.verify_only:
         others = ErrorCode.OPERATION_NOT_ATTEMPTED
         codes = {
             place: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             if place in unknown
             else hidden.get(place.topic, others)
-            for place in places
+            async for place in each(places)
         }
-        return _results(asked.topics, codes)
+        return await _results(asked.topics, codes, context)
     name = TransactionalId(asked.transactional_id)
     producer = ProducerEpoch(ProducerId(asked.producer_id), asked.producer_epoch)
     if asked.verify_only:
@@ -88,16 +93,19 @@ async def _answer(
         answer = await context.broker.transactions.ask(name, command, ProducerAnswer)
         code = _told(answer.code, context) if isinstance(answer, Refused) else ErrorCode.NONE
         codes = dict.fromkeys(places, code)
-    return _results(asked.topics, codes)
+    return await _results(asked.topics, codes, context)
 
 
-def _hidden(asked: AddPartitionsToTxnTransaction, context: RequestContext) -> dict[str, ErrorCode]:
+async def _hidden(asked: AddPartitionsToTxnTransaction, context: RequestContext) -> dict[str, ErrorCode]:
     """The topics that a client may not write to as this transactional id, and why."""
     denied = context.refuse_transaction(AclOperation.WRITE, asked.transactional_id)
-    names = [topic.name for topic in asked.topics]
     if denied is not None:
-        return dict.fromkeys(names, denied.code)
-    return {name: no.code for name in names if (no := context.refuse_topic(AclOperation.WRITE, name))}
+        return {topic.name: denied.code async for topic in context.broker.turns.each(asked.topics)}
+    return {
+        topic.name: no.code
+        async for topic in context.broker.turns.each(asked.topics)
+        if (no := context.refuse_topic(AclOperation.WRITE, topic.name))
+    }
 
 
 async def _verify(
@@ -121,9 +129,12 @@ def _told(code: ErrorCode, context: RequestContext) -> ErrorCode:
     return code
 
 
-def _results(
-    topics: Iterable[AddPartitionsToTxnTopic], codes: dict[TopicPartition, ErrorCode]
+async def _results(
+    topics: Iterable[AddPartitionsToTxnTopic],
+    codes: dict[TopicPartition, ErrorCode],
+    context: RequestContext,
 ) -> list[AddPartitionsToTxnTopicResult]:
+    each = context.broker.turns.each
     return [
         AddPartitionsToTxnTopicResult(
             name=topic.name,
@@ -131,8 +142,8 @@ def _results(
                 AddPartitionsToTxnPartitionResult(
                     partition_index=index, partition_error_code=codes[TopicPartition(topic.name, index)]
                 )
-                for index in topic.partitions
+                async for index in each(topic.partitions)
             ],
         )
-        for topic in topics
+        async for topic in each(topics)
     ]
