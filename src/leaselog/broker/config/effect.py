@@ -31,10 +31,8 @@ _REASONS = (
         "connections to other brokers",
     ),
     (r"sasl\..*", "set for a listener and its mechanism, not for all of the broker"),
-    (
-        r"delegation\.token\..*|principal\.builder\.class|.*\.policy\.class\..*",
-        "authorization is to come",
-    ),
+    (r"delegation\.token\..*", "there are no delegation tokens here"),
+    (r".*\.policy\.class\..*", "policies are Java classes, which a broker in Python cannot load"),
     (r"ssl\.endpoint\.identification\..*", "there is no other broker whose certificate would be looked at"),
     (r"ssl\..*|security\..*", "TLS is OpenSSL's here, not Java's"),
     (r"transaction\.two\.phase\..*", "two-phase commit is not stable in Kafka 4.4"),

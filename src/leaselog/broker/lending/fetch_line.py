@@ -144,12 +144,21 @@ class FetchLine:
 
     def catch_up(self) -> None:
         """Learns what has happened since the last look. Raises ``UnfinishedError``: go on in the next turn."""
+        if self.refused and self.group.has_all_changed_since(self._seen):
+            self._ask_again()
         if self._to_find:
             self._find_owners()
         if self._seen != self.group.news_count:
             seen, self._seen = self._seen, self.group.news_count
             for owner in self.group.news_since(seen, self._owners):
                 self._stand_in_line(owner)
+
+    def _ask_again(self) -> None:
+        """For the partitions that the client was not allowed to read: it may be by now."""
+        for at, code in list(self.refused.items()):
+            if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                del self.refused[at]
+                self._to_find[at] = ErrorCode.NONE
 
     def _find_owners(self) -> None:
         for _ in range(FOUND_AT_ONCE):

@@ -139,9 +139,13 @@ class LocalGroup(Generic[OwnerT, LineT]):
 
     # -- who looks again ------------------------------------------------------------------------------------
 
+    def has_all_changed_since(self, count: int) -> bool:
+        """Whether something has happened that concerns all owners since there was so much news."""
+        return count < self._all_changed_at
+
     def news_since(self, count: int, among: dict[OwnerT, None]) -> Iterable[OwnerT]:
         """At which of these something has happened since there was so much news."""
-        if count < self._all_changed_at:
+        if self.has_all_changed_since(count):
             return among
         if self.news_count - count < len(among):
             return self._latest(count, among)
