@@ -17,6 +17,7 @@ from leaselog.client.accumulator import Accumulator, Batch, BatchLimits, fit, re
 from leaselog.client.cluster import RETRY_BACKOFF_MAX_MS, RETRY_BACKOFF_MS, Cluster
 from leaselog.client.connection import Connection
 from leaselog.client.errors import (
+    AuthorizationFailed,
     BrokerError,
     ClientError,
     ConnectionLost,
@@ -278,6 +279,10 @@ class BatchProducer:
                 await self._renew_identity()
                 await self._renew_leaders()
             except ClientError as failed:
+                if isinstance(failed, AuthorizationFailed) and self._transactions is None:
+                    self._drop(failed)  # the right may come back: what is handed over next asks anew
+                    await self._wait_work(_now_ms())
+                    continue
                 if not failed.is_retriable:
                     self._fail(failed)
                     return
