@@ -24,6 +24,7 @@ from leaselog.broker.share_state.persister import NoOpPersister
 from leaselog.broker.telling.text import registry_of
 from leaselog.cli.main import COMMANDS, command_parser
 from leaselog.share import ShareSessions
+from rights_page import rights_page
 from rooms_page import files_page, rooms_page
 
 KAFKA_METRICS = (
@@ -229,6 +230,7 @@ def main(directory: Path) -> None:
     (directory / "protocol.md").write_text(api_page())
     (directory / "metrics.md").write_text(metrics_page())
     (directory / "commands.md").write_text(commands_page())
+    (directory / "rights.md").write_text(rights_page())
     (directory / "rooms.md").write_text(rooms_page())
     (directory / "files.md").write_text(files_page())
 
