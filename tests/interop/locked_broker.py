@@ -123,8 +123,6 @@ class LockedBroker:
             }
             for mechanism in MECHANISMS if listener == "short" else ():
                 properties[f"{prefix}.{mechanism.lower()}.connections.max.reauth.ms"] = str(SHORT_MS)
-        if not is_kafka():
-            del properties["authorizer.class.name"], properties["super.users"]
         return properties
 
 

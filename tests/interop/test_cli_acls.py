@@ -8,27 +8,26 @@ from contextlib import suppress
 
 import pytest
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.cli_here import CliHere
 from interop.toolbox import Shell, Toolbox
 from leaselog.admin import AclFilter, Admin
 from leaselog.cli.acl_options import OPERATIONS
 from leaselog.client import kafka_errors
 
-pytestmark = pytest.mark.on_kafka
+pytestmark = pytest.mark.all_on_kafka
 
 AUTHORIZER = {
     "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     "super.users": "User:ANONYMOUS",
 }
 ACLS, CONFIGS = "AclCommand", "kafka.admin.ConfigCommand"
-no_acls_here = pytest.mark.only_kafka("leaselog has no authorizer yet")
 
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerProcess]:
     """A broker that asks its rules of access, whose administrator need not log in."""
-    process = BrokerProcess(tmp_path_factory.mktemp("guarded"), AUTHORIZER if is_kafka() else {})
+    process = BrokerProcess(tmp_path_factory.mktemp("guarded"), AUTHORIZER)
     process.start()
     yield process
     process.stop()
@@ -65,7 +64,6 @@ RULES = (
 )  # fmt: skip
 
 
-@no_acls_here
 def test_rules_are_added_by_the_one_and_listed_by_the_other(cli, tool) -> None:
     for words in RULES:
         ours = cli("acls", "--add", *words)
@@ -87,7 +85,6 @@ def test_rules_are_added_by_the_one_and_listed_by_the_other(cli, tool) -> None:
         assert _lines(cli("acls", "--list", *words)) == _lines(tool(ACLS, "--list", *words)), words
 
 
-@no_acls_here
 def test_rules_added_by_apaches_tool_are_removed_by_ours_and_the_other_way_round(cli, tool) -> None:
     for words in RULES:
         added = tool(ACLS, "--add", *words)
@@ -100,7 +97,6 @@ def test_rules_added_by_apaches_tool_are_removed_by_ours_and_the_other_way_round
         assert cli("acls", "--list") == ""
 
 
-@no_acls_here
 def test_all_rules_of_a_resource_are_removed(cli, tool) -> None:
     for words in RULES:
         cli("acls", "--add", *words)
@@ -110,7 +106,6 @@ def test_all_rules_of_a_resource_are_removed(cli, tool) -> None:
     assert tool(ACLS, "--list", "--topic", "orders", "--resource-pattern-type", "match") == ""
 
 
-@no_acls_here
 def test_what_one_lists_is_added_from_a_file(cli, tool, tmp_path) -> None:
     for words in RULES:
         tool(ACLS, "--add", *words)
@@ -123,7 +118,6 @@ def test_what_one_lists_is_added_from_a_file(cli, tool, tmp_path) -> None:
     assert cli.json("acls", "--list") == before
 
 
-@no_acls_here
 def test_which_operations_a_resource_has_is_what_apaches_tool_says(cli, tool) -> None:
     for resource in ("topic", "group", "transactional-id", "delegation-token", "user-principal"):
         for operation in OPERATIONS:

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
-from interop.broker_process import BrokerProcess, is_kafka
+from interop.broker_process import BrokerProcess
 from interop.cli_here import CliHere
 from interop.confluent_io import consumer_of, create_topic, numbered, produce, wait_until
 from interop.toolbox import Shell
@@ -119,9 +119,7 @@ def test_a_plan_that_one_of_them_exports_the_other_reads(broker, ours, apaches, 
     assert group not in ours("--list").split()
 
 
-@pytest.mark.only_kafka("leaselog does not speak the consumer protocol yet")
 def test_a_group_of_the_consumer_protocol_looks_the_same(broker, ours, apaches, fresh) -> None:
-    assert is_kafka()
     topic, group = create_topic(broker, fresh("topic"), partitions=2), fresh("group")
     produce(broker, topic, numbered(10))
     config = {"bootstrap.servers": broker.address, "group.id": group, "auto.offset.reset": "earliest"}

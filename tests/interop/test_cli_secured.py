@@ -13,10 +13,7 @@ from interop.locked_broker import PASSWORDS, LockedBroker
 from leaselog.cli.main import main
 from leaselog.cli.secure_files import properties_text
 
-pytestmark = [
-    pytest.mark.on_kafka,
-    pytest.mark.only_kafka("the broker's listeners are being built"),
-]
+pytestmark = pytest.mark.all_on_kafka
 USER = "nobody-1"
 ONE_RECORD = ("--num-records", "1", "--record-size", "1", "--throughput", "-1")
 Say = Callable[..., tuple[int, str, str]]

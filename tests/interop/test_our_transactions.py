@@ -19,7 +19,7 @@ from leaselog.client import (
 )
 from leaselog.client.transactions import GroupMetadata, TransactionAborted
 
-pytestmark = pytest.mark.on_kafka
+pytestmark = pytest.mark.all_on_kafka
 
 
 def a_producer(broker, name: str, **config) -> Producer:

@@ -25,7 +25,7 @@ from leaselog.client import (
 )
 
 pytestmark = [
-    pytest.mark.on_kafka,
+    pytest.mark.all_on_kafka,
 ]
 WAIT_S = 30.0
 

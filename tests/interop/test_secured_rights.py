@@ -14,10 +14,7 @@ from interop.locked_broker import PASSWORDS, LockedBroker
 from leaselog.admin import AclBinding, AclFilter, AclOperation, AclResourceType, Admin, Resource, ResourceType
 from leaselog.client import AuthorizationFailed, Consumer, Producer, ShareConsumer, kafka_errors
 
-pytestmark = [
-    pytest.mark.on_kafka,
-    pytest.mark.only_kafka("the broker's rights are being built"),
-]
+pytestmark = pytest.mark.all_on_kafka
 WAIT_S = 30.0
 Fresh = Callable[[str], str]
 

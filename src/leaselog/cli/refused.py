@@ -21,6 +21,9 @@ def one_line(failed: BaseException, security: SecurityConfig) -> str:
     who = f"User:{security.user}" if security.user else "this client's user"
     whose = f"User:{security.user}" if security.user else "User:NAME"
     if " may not " in words:  # the client knows which right it is
+        words = words.replace("this client may not", f"{who} may not")
+        if whose in words.partition("--principal")[2]:
+            return words  # another command has said it already
         return f"{words}; an administrator sees the rights with leaselog acls --list --principal {whose}"
     return (
         f"{words.rstrip('.')}: {who} has no right to do this to the {refused[1].lower().replace('_', ' ')};"

@@ -57,6 +57,7 @@ PATIENCE_MS = 1_000
 
 #: FindCoordinator's key types
 GROUP_COORDINATOR = 0
+TRANSACTION_COORDINATOR = 1
 SHARE_COORDINATOR = 2
 
 
@@ -310,6 +311,7 @@ class Cluster:
     async def coordinator(self, key: str, key_type: int = GROUP_COORDINATOR) -> Node:
         """The node that coordinates this group (or share partition), waited for while the cluster finds one."""
         what = f"coordinator of '{key}'"
+        what_for = f"transactional id '{key}'" if key_type == TRANSACTION_COORDINATOR else f"group '{key}'"
 
         async def attempt() -> Node:
             try:
@@ -328,15 +330,15 @@ class Cluster:
                 FindCoordinatorRequest(key=key, key_type=key_type, coordinator_keys=[key]),
                 FindCoordinatorResponse,
             )
-            self._check_coordinator(answer.error_code, answer.error_message, key)
+            self._check_coordinator(answer.error_code, answer.error_message, what_for)
             if not answer.coordinators:  # versions before 4 answer for one key
                 return Node(answer.node_id, answer.host, answer.port)
             found = answer.coordinators[0]
-            self._check_coordinator(found.error_code, found.error_message, key)
+            self._check_coordinator(found.error_code, found.error_message, what_for)
             return Node(found.node_id, found.host, found.port)
 
         return await self.retrying(attempt)
 
-    def _check_coordinator(self, code: int, message: str | None, key: str) -> None:
+    def _check_coordinator(self, code: int, message: str | None, what_for: str) -> None:
         if code:
-            raise refusal(code, message, f"DESCRIBE group '{key}'", self.security.user)
+            raise refusal(code, message, f"DESCRIBE {what_for}", self.security.user)
