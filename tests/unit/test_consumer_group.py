@@ -18,6 +18,9 @@ from leaselog.coordination.group_commands import (
     GroupListing,
     JoinAnswer,
     JoinGroup,
+    LeaveAnswer,
+    LeaveGroup,
+    Leaver,
     ListGroups,
     OffsetToCommit,
     PartitionCodes,
@@ -256,6 +259,59 @@ def test_a_heartbeat_that_makes_no_sense_founds_nothing(changes: dict[str, objec
     )._replace(**changes)
     assert refused(group.ask(lambda token: ask._replace(token=token))) is code
     assert not list(group.shard.listed())
+
+
+def test_members_that_come_together_are_seen_to_together() -> None:
+    group = bench()
+    assert isinstance(group.world, Topics)
+    group.world.consumers = ConsumerSettings(assignment_interval_ms=1_000)
+    first, second = Member(group), Member(group)
+    first.beat()
+    answer = second.beat()
+    assert isinstance(answer, ConsumerBeat)
+    assert (answer.epoch, sizes(first, second)) == (2, [4, 0])
+    settle(first, second)
+    assert sizes(first, second) == [2, 2]
+
+
+def test_what_somebody_had_who_is_gone_waits_for_no_interval() -> None:
+    group = bench()
+    first, second = Member(group), Member(group)
+    settle(first, second)
+    assert isinstance(group.world, Topics)
+    group.world.consumers = ConsumerSettings(assignment_interval_ms=60_000)
+    first.leave()
+    second.beat()
+    assert sizes(second) == [4]
+
+
+def test_who_is_described_has_what_it_has_yet_to_let_go_of() -> None:
+    group = bench()
+    first, second = Member(group), Member(group)
+    first.beat()
+    second.beat()
+    first.beat(lets_go=False)
+    held = {member.member_id: member.assigned for member in group.describe().members}
+    assert [len(partitions) for partitions in held[first.member_id].values()] == [4]
+    assert not held[second.member_id]
+
+
+def test_an_administrator_takes_members_out() -> None:
+    group = bench()
+    static, other, stays = Member(group, instance_id="i"), Member(group), Member(group)
+    settle(static, other, stays)
+    leavers = (
+        Leaver(MemberId(""), "i"),
+        Leaver(other.member_id),
+        Leaver(MemberId("x")),
+        Leaver(MemberId(""), "nobody"),
+    )
+    answer = group.ask(lambda token: LeaveGroup(token, G, leavers))
+    unknown = ErrorCode.UNKNOWN_MEMBER_ID
+    codes = (ErrorCode.NONE, ErrorCode.NONE, unknown, unknown)
+    assert answer == LeaveAnswer(tuple(zip(leavers, codes, strict=True)))
+    stays.beat()
+    assert sizes(stays) == [4]
 
 
 # Offsets

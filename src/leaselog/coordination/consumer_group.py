@@ -19,6 +19,7 @@ from typing import TypeVar
 
 from leaselog.coordination.consumer_group_commands import DescribedConsumerGroup, DescribedConsumerMember
 from leaselog.coordination.consumer_group_facts import (
+    Assigned,
     ConsumerAssignmentStored,
     ConsumerAssignmentTime,
     ConsumerCurrent,
@@ -256,7 +257,7 @@ class ConsumerGroup:
                 asked.client_host,
                 asked.topics,
                 asked.pattern,
-                self.currents.get(member_id, NOT_JOINED).assigned,
+                _held(self.currents.get(member_id, NOT_JOINED)),
                 self.targets.get(member_id, NO_TARGET),
             )
             for member_id, asked in self.members.items()
@@ -298,6 +299,12 @@ class ConsumerGroup:
         broken = [rule for rule, is_broken in problems.items() if is_broken]
         if broken:
             raise BrokenInvariant(f"consumer group {self.group_id}: {'; '.join(broken)}")
+
+
+def _held(current: ConsumerCurrent) -> Assigned:
+    """What the member may work on: also what it has yet to let go of."""
+    topics = sorted({*current.assigned, *current.revoking})
+    return {t: {**current.assigned.get(t, {}), **current.revoking.get(t, {})} for t in topics}
 
 
 def _stale(epoch: int, current: ConsumerCurrent) -> Refused:

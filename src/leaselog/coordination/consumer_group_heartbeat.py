@@ -4,8 +4,8 @@ A heartbeat joins, stays or leaves. One that stays may say that its member wants
 partitions; and it is the moment at which the group takes note of whatever else has changed: topics made, grown or
 deleted, and names that a pattern matches since.
 
-Kafka computes a target at most once an interval. Here that holds only while nobody goes without: who has no target, and
-what somebody had who is gone, is seen to at once.
+A target is computed at most once an interval, so that members that come together are seen to together. What somebody
+had who is gone does not wait for that, as it does in Kafka.
 
 Each fact is replayed as it is decided, so that the next step builds on it.
 """
@@ -40,13 +40,14 @@ from leaselog.coordination.consumer_group_facts import (
     Standing,
 )
 from leaselog.coordination.consumer_reconciling import partitions_of, reconciled
+from leaselog.coordination.group_commands import NO_MEMBER, LeaveAnswer, LeaveGroup, Leaver
 from leaselog.coordination.group_turn import DeadlineKey, DeadlineKind, Turn
 from leaselog.coordination.share_group import metadata_hash
 from leaselog.model import ErrorCode, MemberId, Refused, TopicId
 
 _T = TypeVar("_T")
 
-__all__ = ["deadline_is_due", "heartbeat", "refusal_of_shape", "resume"]
+__all__ = ["deadline_is_due", "heartbeat", "refusal_of_shape", "remove_members", "resume"]
 
 
 def refusal_of_shape(ask: ConsumerHeartbeat, assignors: tuple[str, ...]) -> Refused | None:
@@ -92,7 +93,7 @@ def heartbeat(group: ConsumerGroup, ask: ConsumerHeartbeat, turn: Turn) -> Consu
         _take_the_place(group, ask, turn)
     before = group.currents.get(ask.member_id, NOT_JOINED)
     _note_changes(group, _take_in(group, ask, turn), turn)
-    _assign_if_due(group, ask.member_id, settings, turn)
+    _assign_if_due(group, settings, turn)
     current = _move(group, ask, turn)
     turn.deadlines.set(_session(group, ask.member_id), turn.now_ms + settings.session_timeout_ms)
     is_full = ask.member_epoch == JOIN_EPOCH or (
@@ -107,6 +108,27 @@ def heartbeat(group: ConsumerGroup, ask: ConsumerHeartbeat, turn: Turn) -> Consu
         settings.heartbeat_interval_ms,
         current.assigned if is_full or is_other else None,
     )
+
+
+def remove_members(group: ConsumerGroup, ask: LeaveGroup, turn: Turn) -> LeaveAnswer:
+    """An administrator takes members out, by LeaveGroup as from a classic group."""
+    codes = [(leaver, _remove_one(group, leaver, turn)) for leaver in ask.members]
+    return LeaveAnswer(tuple(codes))
+
+
+def _remove_one(group: ConsumerGroup, leaver: Leaver, turn: Turn) -> ErrorCode:
+    member_id = leaver.member_id
+    if leaver.instance_id is not None:
+        holder = group.instances.get(leaver.instance_id)
+        if holder is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if member_id not in (NO_MEMBER, holder):
+            return ErrorCode.FENCED_INSTANCE_ID
+        member_id = holder
+    if member_id not in group.members:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    _remove(group, member_id, turn)
+    return ErrorCode.NONE
 
 
 def deadline_is_due(group: ConsumerGroup, member_id: MemberId, turn: Turn) -> None:
@@ -309,14 +331,13 @@ def _note_changes(group: ConsumerGroup, has_other_topics: bool, turn: Turn) -> N
 # Who is to have what
 
 
-def _assign_if_due(group: ConsumerGroup, member_id: MemberId, settings: ConsumerSettings, turn: Turn) -> None:
+def _assign_if_due(group: ConsumerGroup, settings: ConsumerSettings, turn: Turn) -> None:
     if group.assignment.epoch == group.epoch.epoch:
         return
     waited_ms = turn.now_ms - group.assignment.computed_ms
     if (
         waited_ms >= settings.assignment_interval_ms
         or waited_ms < 0  # the clock was set back
-        or member_id not in group.targets
         or group.has_freed
     ):
         _assign(group, settings, turn)

@@ -306,6 +306,8 @@ class GroupShard:
             return turn.reply(ask.token, Refused(ErrorCode.INVALID_GROUP_ID))
         if isinstance(group, ShareGroup) and isinstance(ask, SyncGroup):
             return turn.reply(ask.token, Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
+        if isinstance(group, ConsumerGroup) and isinstance(ask, LeaveGroup):
+            return turn.reply(ask.token, consumer_heartbeat.remove_members(turn.draft(group), ask, turn))
         if not isinstance(group, ClassicGroup):
             return turn.reply(ask.token, _unknown_member(ask))
         match ask:
