@@ -464,6 +464,30 @@ def test_new_partitions_make_the_leader_divide_again() -> None:
     assert asyncio.run(main()) == {WHERE, TopicPartition("t", 1)}
 
 
+def test_a_topic_that_one_broker_knew_and_the_next_one_not_yet_is_divided_when_it_is_known_everywhere() -> (
+    None
+):
+    """The leader looked for partitions where the topic was still to come, though it had been seen a moment ago."""
+    cluster = ScriptedCluster(committed=50)
+    known = cluster.topics
+    looked_up = 0
+
+    async def fetch_topology(topics: list[str] | None, *, auto_create: bool = False) -> Topology:
+        nonlocal looked_up
+        looked_up += 1
+        return Topology({1: NODE}, None, 1, {} if looked_up == 2 else dict(known), {})
+
+    cluster.fetch_topology = fetch_topology  # type: ignore[method-assign]
+
+    async def main() -> None:
+        async with consumer_of(cluster) as consumer:
+            await poll_until(consumer, lambda: consumer.assignment == {WHERE})
+
+    asyncio.run(main())
+    assert looked_up >= 3, "the leader's own look-up was the one that found nothing"
+    assert cluster.asked.count("SyncGroup") == 2
+
+
 def test_a_pattern_finds_topics_that_come_later_and_no_internal_ones() -> None:
     cluster = ScriptedCluster(committed=50)
     cluster.topics["__t"] = topic("__t")

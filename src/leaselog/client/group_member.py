@@ -134,7 +134,9 @@ class GroupMember:
     async def _count(self, topics: tuple[str, ...]) -> None:
         found = await self._coordinator.look_up(list(topics))
         self._counts = _partition_counts(found, topics)
-        self.membership.counted(self._counts)
+        self.membership.counted({name: count for name, count in self._counts.items() if count})
+        if not all(self._counts.values()):
+            self._look_again.set()  # it may have been seen by now: nobody would look before its next time
 
     async def _watch_topics(self) -> None:
         """Keeps the subscription up to date, and as the leader what the assignment was made from."""
@@ -176,4 +178,5 @@ async def _wait(changed: asyncio.Event, until_ms: int | None) -> None:
 
 
 def _partition_counts(found: Topology, topics: Mapping[str, int] | tuple[str, ...]) -> dict[str, int]:
-    return {name: len(found.topics[name].partitions) for name in topics if name in found.topics}
+    """None of a topic that is not there: that it comes is a change, too."""
+    return {name: len(found.topics[name].partitions) if name in found.topics else 0 for name in topics}
