@@ -16,6 +16,7 @@ from leaselog.broker.net.api import RequestContext, serves
 from leaselog.coordination.consumer_group_commands import JOIN_EPOCH, ConsumerBeat, ConsumerHeartbeat
 from leaselog.coordination.consumer_group_facts import Assigned
 from leaselog.coordination.group_commands import Token
+from leaselog.coordination.share_group_facts import PartitionKey
 from leaselog.model import AclOperation, ErrorCode, GroupId, MemberId, Refused, TopicId
 from leaselog.wire.messages.consumer_group_heartbeat import (
     Assignment,
@@ -44,7 +45,7 @@ async def consumer_group_heartbeat(
             error_code=ErrorCode.INVALID_REGULAR_EXPRESSION,
             error_message=f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {why}.",
         )
-    ask = _command(request, context)
+    ask = await _command(request, context)
     beat = await context.broker.groups.ask(
         ask.group_id, lambda token: ask._replace(token=token), ConsumerBeat
     )
@@ -58,8 +59,8 @@ async def consumer_group_heartbeat(
     )
 
 
-def _command(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> ConsumerHeartbeat:
-    topics, owned = request.subscribed_topic_names, request.topic_partitions
+async def _command(request: ConsumerGroupHeartbeatRequest, context: RequestContext) -> ConsumerHeartbeat:
+    topics = request.subscribed_topic_names
     may_lack_id = context.version < IDS_OF_MEMBERS_SINCE
     member_id = MemberId(request.member_id)
     if not member_id and may_lack_id and request.member_epoch == JOIN_EPOCH:
@@ -77,11 +78,21 @@ def _command(request: ConsumerGroupHeartbeatRequest, context: RequestContext) ->
         topics=None if topics is None else tuple(topics),
         pattern=request.subscribed_topic_regex,
         assignor=request.server_assignor,
-        owned=None
-        if owned is None
-        else frozenset((TopicId(t.topic_id), i) for t in owned for i in t.partitions),
+        owned=await _owned(request, context),
         may_lack_id=may_lack_id,
     )
+
+
+async def _owned(
+    request: ConsumerGroupHeartbeatRequest, context: RequestContext
+) -> frozenset[PartitionKey] | None:
+    if request.topic_partitions is None:
+        return None
+    each = context.broker.turns.each
+    owned: set[PartitionKey] = set()
+    async for topic in each(request.topic_partitions):
+        owned |= {(TopicId(topic.topic_id), index) async for index in each(topic.partitions)}
+    return frozenset(owned)
 
 
 def _assignment(assigned: Assigned) -> Assignment:

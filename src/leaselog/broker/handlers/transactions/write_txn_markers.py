@@ -62,9 +62,10 @@ async def _write(asked: WritableTxnMarker, context: RequestContext) -> list[Writ
         asked.coordinator_epoch,
         asked.transaction_version,
     )
-    places = [
-        TopicPartition(topic.name, index) for topic in asked.topics for index in topic.partition_indexes
-    ]
+    each = context.broker.turns.each
+    places: list[TopicPartition] = []
+    async for topic in each(asked.topics):
+        places += [TopicPartition(topic.name, index) async for index in each(topic.partition_indexes)]
     write = context.broker.transactions.markers.write
     codes = iter(await context.broker.turns.gather(write(place, marker) for place in places))
     return [
@@ -72,8 +73,8 @@ async def _write(asked: WritableTxnMarker, context: RequestContext) -> list[Writ
             name=topic.name,
             partitions=[
                 WritableTxnMarkerPartitionResult(partition_index=index, error_code=next(codes))
-                for index in topic.partition_indexes
+                async for index in each(topic.partition_indexes)
             ],
         )
-        for topic in asked.topics
+        async for topic in each(asked.topics)
     ]
