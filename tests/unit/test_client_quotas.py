@@ -102,6 +102,24 @@ def test_all_clients_of_a_user_share_the_users_limit() -> None:
     assert shared.produced("b", 1000, 0) == 10_000
 
 
+def test_a_users_limit_holds_for_whoever_logs_in_under_that_name() -> None:
+    alices = quotas({(("user", "alice"),): {"producer_byte_rate": 100.0}})
+    assert alices.produced("a", 2000, 0, user="alice") == 10_000
+    assert alices.produced("a", 2000, 0, user="bob") == 0
+    assert alices.produced("a", 2000, 0) == 0
+
+
+def test_the_limit_of_a_user_and_client_stands_above_the_users_own() -> None:
+    both = quotas(
+        {
+            (("user", "alice"),): {"producer_byte_rate": 100.0},
+            (("client-id", "a"), ("user", "alice")): {"producer_byte_rate": 1e6},
+        }
+    )
+    assert both.produced("a", 2000, 0, user="alice") == 0
+    assert both.produced("b", 2000, 0, user="alice") == 10_000
+
+
 def test_a_limit_of_somebody_else_is_nobodys_concern() -> None:
     others = quotas({(("user", "admin"),): {"producer_byte_rate": 1.0}})
     assert others.produced("a", 10**9, 0) == 0

@@ -96,16 +96,17 @@ class Fetching:
         house: FetchHouse,
         session: FetchSession,
         request: FetchRequest,
-        client_id: str | None,
+        quota_bytes: Callable[[], int],
         room_bytes: Callable[[], int],
         may_read: Callable[[str], bool] | None = None,
     ) -> None:
-        """``room_bytes`` tells what may still be handed to the sockets of clients that do not keep up; ``may_read``
-        whether the client may read a topic now, None: whatever there is."""
+        """``quota_bytes`` tells the most that the client's limit lets one fetch bring; ``room_bytes`` what may
+        still be handed to the sockets of clients that do not keep up; ``may_read`` whether the client may read a topic
+        now, None: whatever there is."""
         self._house = house
         self._runtime = house.runtime
         self._request = request
-        self._client_id = client_id
+        self._quota_bytes = quota_bytes
         self._room_bytes = room_bytes
         self._may_read = may_read
         #: as others do not read what they asked for, there is none but for little batches
@@ -178,7 +179,7 @@ class Fetching:
         room_bytes = min(max(room_bytes, PETTY_BYTES), MOST_AT_ONCE_BYTES)
         limit_bytes = min(request.max_bytes, self._runtime.config.fetch_max_bytes, room_bytes)
         if quotas.limits_fetch:
-            limit_bytes = min(limit_bytes, quotas.fetch_room_bytes(self._client_id))
+            limit_bytes = min(limit_bytes, self._quota_bytes())
         return limit_bytes
 
     def _partition(self, followed: FollowedPartition) -> tuple[Partition | None, ErrorCode]:

@@ -26,7 +26,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from leaselog.broker.config.listeners import Address
 from leaselog.broker.net.house import House
-from leaselog.broker.quotas.client_quotas import ANONYMOUS
 from leaselog.broker.runtime.client import Client
 from leaselog.broker.security.sasl_session import SaslSession
 from leaselog.model import (
@@ -83,6 +82,11 @@ class RequestContext:
     #: of an answer that is being made, counted among what slow clients make the broker hold until it is handed over
     held_bytes: int = 0
 
+    @property
+    def user(self) -> str:
+        """The name that quotas go by."""
+        return self.client.principal.name
+
     def hold(self, size_bytes: int) -> None:
         """So much more is in memory for the answer: others are to know before it is on its way."""
         self.held_bytes += size_bytes
@@ -100,7 +104,7 @@ class RequestContext:
     def mutations(self, *, is_strict: bool) -> MutationAllowance:
         """What the client may change of the cluster; with ``is_strict`` what it may not is refused (KIP-599)."""
         now_ms = self.broker.monotonic_ms()
-        return self.broker.mutation_quotas.allowance(ANONYMOUS, self.client_id, now_ms, is_strict=is_strict)
+        return self.broker.mutation_quotas.allowance(self.user, self.client_id, now_ms, is_strict=is_strict)
 
     # -- what the client may do
 

@@ -436,7 +436,9 @@ class Connection(asyncio.BufferedProtocol):
         """Counts the time that the request took. The answer, which says so if its client is to pause for it."""
         if worked_s is None:
             worked_s = self._turns.clock() - call.started_s
-        pause_ms = self._quotas.worked_for(call.context.client_id, worked_s, 1000 * self._server.now())
+        pause_ms = self._quotas.worked_for(
+            call.context.client_id, worked_s, 1000 * self._server.now(), user=call.context.user
+        )
         if pause_ms <= call.context.throttle_ms:
             return response
         call.context.throttle_ms = pause_ms

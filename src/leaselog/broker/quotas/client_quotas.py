@@ -6,8 +6,8 @@ it, and its connection is not read for that long. Without limits `limits_produce
 `limits_connections` are False, and nobody goes further.
 
 Bytes are record bytes: the few that surround them in a request count in Apache Kafka and do not here. Time is what a
-request takes of the loop, as Kafka counts that of its threads: 100 percent are all of it. Nobody is authenticated yet,
-so the user of every client is Kafka's ANONYMOUS.
+request takes of the loop, as Kafka counts that of its threads: 100 percent are all of it. The user is the name of the
+client's principal: Kafka's ANONYMOUS where nobody logs in.
 
 Bound: `MAX_TRACKED` rates of each kind. One more takes the place of the one unused for longest, whose holder starts
 afresh.
@@ -29,10 +29,12 @@ from leaselog.coordination.cluster_quotas import (
     find_limit,
 )
 from leaselog.coordination.cluster_records import QuotaEntity
+from leaselog.model import ANONYMOUS as NOBODY
 
 __all__ = ["ANONYMOUS", "MAX_TRACKED", "ClientQuotas"]
 
-ANONYMOUS = "ANONYMOUS"
+#: the user of a connection that nobody authenticated
+ANONYMOUS = NOBODY.name
 MAX_TRACKED = 10_000
 UNLIMITED_BYTES = 2**63
 
@@ -53,9 +55,9 @@ class _Limits:
         if not self.by_entity:
             self._rates.clear()
 
-    def find(self, client_id: str | None) -> tuple[float, Rate] | None:
+    def find(self, user: str, client_id: str | None) -> tuple[float, Rate] | None:
         """The limit that counts for the client, with the rate it is compared with."""
-        found = find_limit(self.by_entity, ANONYMOUS, client_id or "")
+        found = find_limit(self.by_entity, user, client_id or "")
         return None if found is None else (found[0], self._rate(found[1]))
 
     def find_of_address(self, host: str) -> tuple[float, Rate] | None:
@@ -100,17 +102,21 @@ class ClientQuotas:
         self.limits_requests = bool(self._requests.by_entity)
         self.limits_connections = bool(self._connections.by_entity)
 
-    def produced(self, client_id: str | None, size_bytes: int, now_ms: float) -> int:
+    def produced(
+        self, client_id: str | None, size_bytes: int, now_ms: float, *, user: str = ANONYMOUS
+    ) -> int:
         """Counts the bytes; how long the client is to pause, in ms."""
-        return _moved(self._produce.find(client_id), size_bytes, now_ms)
+        return _moved(self._produce.find(user, client_id), size_bytes, now_ms)
 
-    def fetching(self, client_id: str | None, size_bytes: int, now_ms: float) -> int:
+    def fetching(
+        self, client_id: str | None, size_bytes: int, now_ms: float, *, user: str = ANONYMOUS
+    ) -> int:
         """How long the client is to pause before it may have the bytes. 0: it has them, and they are counted.
 
         A client with a clean sheet gets them however many they are: a batch larger than the whole window would
         otherwise never be read. (In Apache Kafka it never is.)
         """
-        found = self._fetch.find(client_id)
+        found = self._fetch.find(user, client_id)
         if found is None:
             return 0
         limit, rate = found
@@ -119,18 +125,20 @@ class ClientQuotas:
             rate.record(size_bytes, now_ms)
         return pause_ms
 
-    def fetched(self, client_id: str | None, size_bytes: int, now_ms: float) -> int:
+    def fetched(self, client_id: str | None, size_bytes: int, now_ms: float, *, user: str = ANONYMOUS) -> int:
         """Counts bytes that a client has, whatever the limit; how long it is to pause, in ms."""
-        return _moved(self._fetch.find(client_id), size_bytes, now_ms)
+        return _moved(self._fetch.find(user, client_id), size_bytes, now_ms)
 
-    def fetch_room_bytes(self, client_id: str | None) -> int:
+    def fetch_room_bytes(self, client_id: str | None, *, user: str = ANONYMOUS) -> int:
         """The most that one fetch may bring: what the limit allows in a whole window."""
-        found = self._fetch.find(client_id)
+        found = self._fetch.find(user, client_id)
         return UNLIMITED_BYTES if found is None else int(found[0] * self._window_s)
 
-    def worked_for(self, client_id: str | None, seconds: float, now_ms: float) -> int:
+    def worked_for(
+        self, client_id: str | None, seconds: float, now_ms: float, *, user: str = ANONYMOUS
+    ) -> int:
         """Counts the time that a request took; how long its client is to pause, in ms."""
-        pause_ms = _moved(self._requests.find(client_id), 100 * seconds, now_ms)
+        pause_ms = _moved(self._requests.find(user, client_id), 100 * seconds, now_ms)
         return min(pause_ms, self._longest_request_pause_ms)
 
     def connecting(self, host: str, now_ms: float) -> int:

@@ -169,10 +169,12 @@ def _allowed_bytes(request: ShareFetchRequest, context: RequestContext) -> int:
     quotas = context.broker.quotas
     if not quotas.limits_fetch:
         return request.max_bytes
-    context.throttle_ms = quotas.fetching(context.client_id, 0, context.broker.monotonic_ms())
+    context.throttle_ms = quotas.fetching(
+        context.client_id, 0, context.broker.monotonic_ms(), user=context.user
+    )
     if context.throttle_ms:
         return 0
-    return min(request.max_bytes, max(1, quotas.fetch_room_bytes(context.client_id)))
+    return min(request.max_bytes, max(1, quotas.fetch_room_bytes(context.client_id, user=context.user)))
 
 
 async def _refuse_later(refused: Refused, wait_ms: int, context: RequestContext) -> ShareFetchResponse:
@@ -213,7 +215,7 @@ def _response(
     if broker.quotas.limits_fetch and fetching.bytes_given and sends_records:
         # Leased and read, so handed out; what is over the limit, the next request waits for.
         context.throttle_ms = broker.quotas.fetched(
-            context.client_id, fetching.bytes_given, broker.monotonic_ms()
+            context.client_id, fetching.bytes_given, broker.monotonic_ms(), user=context.user
         )
     told = _fetched(fetching, session, context, sends_records=sends_records, tells_all=epoch == INITIAL_EPOCH)
     if acknowledgements.outcomes:

@@ -66,7 +66,7 @@ def fetch(request: FetchRequest, context: RequestContext) -> Reply:
         broker,
         session,
         request,
-        context.client_id,
+        partial(broker.quotas.fetch_room_bytes, context.client_id, user=context.user),
         context.room_for_answers_bytes,
         may_read=None if broker.guard is None else partial(_may_read, request, context),
     )
@@ -137,7 +137,9 @@ def _response(
     """The answer with the records in it, read one partition a step."""
     broker = context.broker
     if broker.quotas.limits_fetch:
-        throttle_ms = broker.quotas.fetching(context.client_id, fetching.bytes_found, broker.monotonic_ms())
+        throttle_ms = broker.quotas.fetching(
+            context.client_id, fetching.bytes_found, broker.monotonic_ms(), user=context.user
+        )
         if throttle_ms:
             context.throttle_ms = throttle_ms
             return _throttled(request, session, context)

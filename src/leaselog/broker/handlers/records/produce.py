@@ -113,7 +113,7 @@ def _throttle(request: ProduceRequest, response: ProduceResponse, context: Reque
     """Counts what came in, refused or not, and says how long the client is to pause (KIP-219)."""
     broker = context.broker
     size_bytes = sum(len(d.records or b"") for topic in request.topic_data for d in topic.partition_data)
-    pause_ms = broker.quotas.produced(context.client_id, size_bytes, broker.monotonic_ms())
+    pause_ms = broker.quotas.produced(context.client_id, size_bytes, broker.monotonic_ms(), user=context.user)
     response.throttle_time_ms = context.throttle_ms = pause_ms
 
 
