@@ -177,7 +177,7 @@ class _OutcomeWriter(DataSourceStreamArrowWriter):
         for batch in iterator:
             reports.append(report_of(_rows(batch, OUTCOME_COLUMNS)))
             if self._extra_columns:
-                extras.append(extras_of(self._extra_columns, _rows(batch, self._remark_columns)))
+                extras.append(extras_of(self._extra_columns, _rows(batch, self._extra_columns)))
         return _Outcomes(merged(reports), joined(extras))
 
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
