@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
-from typing import TypeVar
 
+from leaselog.broker.coordinators.versioned import read_value
 from leaselog.coordination.consumer_group_facts import (
     Assigned,
     ConsumerAssignmentStored,
@@ -29,7 +29,6 @@ from leaselog.coordination.consumer_group_facts import (
 )
 from leaselog.model import GroupId, MemberId, TopicId
 from leaselog.wire.codec import decode, encode
-from leaselog.wire.errors import BadValue
 from leaselog.wire.messages import group_records as wire
 from leaselog.wire.records import Record
 from leaselog.wire.schema import Message
@@ -42,8 +41,6 @@ CONSUMER_KEYS = frozenset({_EPOCH, _MEMBER, _ASSIGNMENT, _TARGET, _CURRENT, _PAT
 
 _SHORT = Struct(">h")
 _VERSION = 0
-
-M = TypeVar("M", bound=Message)
 
 
 def encode_consumer_fact(fact: ConsumerGroupFact, now_ms: int) -> Record:
@@ -141,18 +138,11 @@ def decode_consumer_fact(kind: int, key: bytes, value: bytes | None) -> Consumer
     return _DECODERS[kind](key, value)
 
 
-def _read(kind: type[M], value: bytes) -> M:
-    version = int.from_bytes(value[: _SHORT.size], "big", signed=True)
-    if version not in kind.VERSIONS:
-        raise BadValue(f"{kind.NAME} version {version}, known are up to {kind.VERSIONS.last}")
-    return decode(kind, version, value, _SHORT.size)
-
-
 def _read_member(key: bytes, value: bytes | None) -> ConsumerMemberStored:
     named = decode(wire.ConsumerGroupMemberMetadataKey, 0, key, _SHORT.size)
     asked = None
     if value is not None:
-        body = _read(wire.ConsumerGroupMemberMetadataValue, value)
+        body = read_value(wire.ConsumerGroupMemberMetadataValue, value)
         asked = ConsumerMemberAsked(
             body.instance_id,
             body.rack_id,
@@ -170,7 +160,7 @@ def _read_epoch(key: bytes, value: bytes | None) -> ConsumerEpochStored:
     named = decode(wire.ConsumerGroupMetadataKey, 0, key, _SHORT.size)
     epoch = None
     if value is not None:
-        body = _read(wire.ConsumerGroupMetadataValue, value)
+        body = read_value(wire.ConsumerGroupMetadataValue, value)
         epoch = ConsumerEpoch(body.epoch, body.metadata_hash)
     return ConsumerEpochStored(GroupId(named.group_id), epoch)
 
@@ -179,7 +169,7 @@ def _read_assignment(key: bytes, value: bytes | None) -> ConsumerAssignmentStore
     named = decode(wire.ConsumerGroupTargetAssignmentMetadataKey, 0, key, _SHORT.size)
     done = None
     if value is not None:
-        body = _read(wire.ConsumerGroupTargetAssignmentMetadataValue, value)
+        body = read_value(wire.ConsumerGroupTargetAssignmentMetadataValue, value)
         done = ConsumerAssignmentTime(body.assignment_epoch, body.assignment_timestamp)
     return ConsumerAssignmentStored(GroupId(named.group_id), done)
 
@@ -188,7 +178,7 @@ def _read_target(key: bytes, value: bytes | None) -> ConsumerTargetStored:
     named = decode(wire.ConsumerGroupTargetAssignmentMemberKey, 0, key, _SHORT.size)
     target = None
     if value is not None:
-        body = _read(wire.ConsumerGroupTargetAssignmentMemberValue, value)
+        body = read_value(wire.ConsumerGroupTargetAssignmentMemberValue, value)
         target = {TopicId(t.topic_id): frozenset(t.partitions) for t in body.topic_partitions if t.partitions}
     return ConsumerTargetStored(GroupId(named.group_id), MemberId(named.member_id), target)
 
@@ -197,7 +187,7 @@ def _read_current(key: bytes, value: bytes | None) -> ConsumerCurrentStored:
     named = decode(wire.ConsumerGroupCurrentMemberAssignmentKey, 0, key, _SHORT.size)
     current = None
     if value is not None:
-        body = _read(wire.ConsumerGroupCurrentMemberAssignmentValue, value)
+        body = read_value(wire.ConsumerGroupCurrentMemberAssignmentValue, value)
         try:
             standing = Standing(body.state)
         except ValueError:
@@ -228,7 +218,7 @@ def _read_pattern(key: bytes, value: bytes | None) -> ConsumerPatternStored:
     named = decode(wire.ConsumerGroupRegularExpressionKey, 0, key, _SHORT.size)
     matched = None
     if value is not None:
-        body = _read(wire.ConsumerGroupRegularExpressionValue, value)
+        body = read_value(wire.ConsumerGroupRegularExpressionValue, value)
         matched = MatchedTopics(frozenset(body.topics), body.version, body.timestamp)
     return ConsumerPatternStored(GroupId(named.group_id), named.regular_expression, matched)
 

@@ -9,8 +9,8 @@ version 3. Every version is read. Records of consumer groups are in ``consumer_r
 from __future__ import annotations
 
 from struct import Struct
-from struct import error as StructError  # noqa: N812 - struct spells it like a module
 
+from leaselog.broker.coordinators.versioned import read_prefix
 from leaselog.broker.groups.consumer_records import (
     CONSUMER_KEYS,
     decode_consumer_fact,
@@ -34,7 +34,7 @@ from leaselog.coordination.group_facts import (
 )
 from leaselog.model import GroupId, MemberId, TopicId, TopicPartition
 from leaselog.wire.codec import decode, decode_prefix, encode
-from leaselog.wire.errors import BadValue, DecodeError, EncodeError, Truncated
+from leaselog.wire.errors import BadValue, DecodeError, EncodeError
 from leaselog.wire.messages.client_data import ConsumerProtocolSubscription
 from leaselog.wire.messages.group_records import (
     GroupMetadataKey,
@@ -62,7 +62,7 @@ def protocol(protocol_type: str, name: str, metadata: bytes) -> Protocol:
 
 def _subscribed_topics(metadata: bytes) -> frozenset[str] | None:
     try:
-        version = _prefix(metadata)
+        version = read_prefix(metadata)
         if version < 0:
             return None
         known = min(version, _NEWEST_SUBSCRIPTION)
@@ -97,7 +97,7 @@ def decode_fact(record: Record) -> GroupFact | None:
     """What the record says; None if it is of a type unknown here. Raises ``DecodeError`` if it is malformed."""
     if record.key is None:
         raise BadValue(f"a record without a key at offset {record.offset}")
-    match _prefix(record.key):
+    match read_prefix(record.key):
         case 0 | 1:
             return _offset_fact(record.key, record.value)
         case 2:
@@ -108,13 +108,6 @@ def decode_fact(record: Record) -> GroupFact | None:
             return decode_share_fact(kind, record.key, record.value)
         case _:
             return None
-
-
-def _prefix(data: bytes) -> int:
-    try:
-        return int(_SHORT.unpack_from(data)[0])
-    except StructError as short:
-        raise Truncated(f"{len(data)} bytes where a version should be") from short
 
 
 def _key(kind: int, body: OffsetCommitKey | GroupMetadataKey) -> bytes:
@@ -157,7 +150,7 @@ def _offset_fact(key: bytes, value: bytes | None) -> OffsetCommitted | OffsetDro
 
 
 def _known(value: bytes, kind: type[OffsetCommitValue] | type[GroupMetadataValue]) -> int:
-    version = _prefix(value)
+    version = read_prefix(value)
     if version not in kind.VERSIONS:
         raise BadValue(f"{kind.NAME} version {version}, known are up to {kind.VERSIONS.last}")
     return version

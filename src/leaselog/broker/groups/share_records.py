@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from struct import Struct
-from typing import Protocol, TypeVar
+from typing import Protocol
 from uuid import UUID
 
+from leaselog.broker.coordinators.versioned import read_value
 from leaselog.coordination.share_group_facts import (
     Assignment,
     ShareAssignmentStored,
@@ -30,7 +31,6 @@ from leaselog.coordination.share_group_facts import (
 )
 from leaselog.model import GroupId, MemberId, TopicId
 from leaselog.wire.codec import decode, encode
-from leaselog.wire.errors import BadValue
 from leaselog.wire.messages import group_records as wire
 from leaselog.wire.records import Record
 from leaselog.wire.schema import Message
@@ -50,8 +50,6 @@ _SHORT = Struct(">h")
 _VERSION = 0
 #: a share group's member is never anything else
 _STABLE = 0
-
-M = TypeVar("M", bound=Message)
 
 
 def encode_share_fact(fact: ShareGroupFact, now_ms: int) -> Record:
@@ -160,18 +158,11 @@ def decode_share_fact(kind: int, key: bytes, value: bytes | None) -> ShareGroupF
     return _DECODERS[kind](key, value)
 
 
-def _read(kind: type[M], value: bytes) -> M:
-    version = int.from_bytes(value[: _SHORT.size], "big", signed=True)
-    if version not in kind.VERSIONS:
-        raise BadValue(f"{kind.NAME} version {version}, known are up to {kind.VERSIONS.last}")
-    return decode(kind, version, value, _SHORT.size)
-
-
 def _read_member(key: bytes, value: bytes | None) -> ShareMemberStored:
     named = decode(wire.ShareGroupMemberMetadataKey, 0, key, _SHORT.size)
     asked = None
     if value is not None:
-        body = _read(wire.ShareGroupMemberMetadataValue, value)
+        body = read_value(wire.ShareGroupMemberMetadataValue, value)
         topics = tuple(sorted(set(body.subscribed_topic_names)))
         asked = ShareMemberAsked(body.rack_id, body.client_id, body.client_host, topics)
     return ShareMemberStored(GroupId(named.group_id), MemberId(named.member_id), asked)
@@ -181,7 +172,7 @@ def _read_epoch(key: bytes, value: bytes | None) -> ShareEpochStored:
     named = decode(wire.ShareGroupMetadataKey, 0, key, _SHORT.size)
     epoch = None
     if value is not None:
-        body = _read(wire.ShareGroupMetadataValue, value)
+        body = read_value(wire.ShareGroupMetadataValue, value)
         epoch = ShareEpoch(body.epoch, body.metadata_hash)
     return ShareEpochStored(GroupId(named.group_id), epoch)
 
@@ -190,7 +181,7 @@ def _read_assignment(key: bytes, value: bytes | None) -> ShareAssignmentStored:
     named = decode(wire.ShareGroupTargetAssignmentMetadataKey, 0, key, _SHORT.size)
     done = None
     if value is not None:
-        body = _read(wire.ShareGroupTargetAssignmentMetadataValue, value)
+        body = read_value(wire.ShareGroupTargetAssignmentMetadataValue, value)
         done = ShareAssignmentTime(body.assignment_epoch, body.assignment_timestamp)
     return ShareAssignmentStored(GroupId(named.group_id), done)
 
@@ -199,7 +190,7 @@ def _read_target(key: bytes, value: bytes | None) -> ShareTargetStored:
     named = decode(wire.ShareGroupTargetAssignmentMemberKey, 0, key, _SHORT.size)
     target = None
     if value is not None:
-        target = _places(_read(wire.ShareGroupTargetAssignmentMemberValue, value).topic_partitions)
+        target = _places(read_value(wire.ShareGroupTargetAssignmentMemberValue, value).topic_partitions)
     return ShareTargetStored(GroupId(named.group_id), MemberId(named.member_id), target)
 
 
@@ -207,7 +198,7 @@ def _read_current(key: bytes, value: bytes | None) -> ShareCurrentStored:
     named = decode(wire.ShareGroupCurrentMemberAssignmentKey, 0, key, _SHORT.size)
     current = None
     if value is not None:
-        body = _read(wire.ShareGroupCurrentMemberAssignmentValue, value)
+        body = read_value(wire.ShareGroupCurrentMemberAssignmentValue, value)
         assigned = _places(body.assigned_partitions)
         current = ShareCurrent(body.member_epoch, body.previous_member_epoch, assigned)
     return ShareCurrentStored(GroupId(named.group_id), MemberId(named.member_id), current)
@@ -217,7 +208,7 @@ def _read_state(key: bytes, value: bytes | None) -> ShareStateStored:
     named = decode(wire.ShareGroupStatePartitionMetadataKey, 0, key, _SHORT.size)
     states = None
     if value is not None:
-        body = _read(CountedStatePartitionMetadataValue, value)
+        body = read_value(CountedStatePartitionMetadataValue, value)
         topics = (*body.initializing_topics, *body.initialized_topics)
         states = ShareStates(
             _named_places(body.initializing_topics),

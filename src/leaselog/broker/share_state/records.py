@@ -12,6 +12,7 @@ from functools import lru_cache
 from struct import Struct
 from struct import error as StructError  # noqa: N812 - struct spells it like a module
 
+from leaselog.broker.coordinators.versioned import read_prefix
 from leaselog.coordination.share_state_batches import StateBatch
 from leaselog.coordination.share_state_facts import (
     NO_COUNT,
@@ -23,7 +24,7 @@ from leaselog.coordination.share_state_facts import (
 )
 from leaselog.model import GroupId, TopicId
 from leaselog.wire.codec import decode, encode
-from leaselog.wire.errors import BadValue, Truncated
+from leaselog.wire.errors import BadValue
 from leaselog.wire.messages import share_records as kafka
 from leaselog.wire.records import Record
 from leaselog.wire.share_state_extensions import (
@@ -65,13 +66,13 @@ def decode_share_fact(record: Record) -> ShareFact | None:
     """What the record says; None if it is of a type unknown here. Raises ``DecodeError`` if it is malformed."""
     if record.key is None:
         raise BadValue(f"a record without a key at offset {record.offset}")
-    kind = _prefix(record.key)
+    kind = read_prefix(record.key)
     if kind not in (_SNAPSHOT_KEY, _UPDATE_KEY):
         return None
     key = _decode_key(record.key)
     if record.value is None:
         return ShareDropped(key)
-    version = _prefix(record.value)
+    version = read_prefix(record.value)
     if version != _VERSION:
         raise BadValue(f"share state version {version}, known is {_VERSION}")
     if kind == _SNAPSHOT_KEY:
@@ -95,13 +96,6 @@ def _decode_key(data: bytes) -> SharePartitionKey:
 def _decode_names(beginning: bytes) -> tuple[GroupId, TopicId]:
     body = decode(kafka.ShareSnapshotKey, 0, beginning + bytes(_INT.size), _SHORT.size)
     return GroupId(body.group_id), TopicId(body.topic_id)
-
-
-def _prefix(data: bytes) -> int:
-    try:
-        return int(_SHORT.unpack_from(data)[0])
-    except StructError as short:
-        raise Truncated(f"{len(data)} bytes where a version should be") from short
 
 
 def _snapshot_value(fact: ShareSnapshot) -> WaitingSnapshotValue:

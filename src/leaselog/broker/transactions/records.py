@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from struct import Struct
-from struct import error as StructError  # noqa: N812 - struct spells it like a module
 
+from leaselog.broker.coordinators.versioned import read_prefix
 from leaselog.coordination.transaction_facts import (
     Transaction,
     TransactionDropped,
@@ -19,7 +19,7 @@ from leaselog.coordination.transaction_facts import (
 )
 from leaselog.model import ProducerId, TopicPartition, TransactionalId
 from leaselog.wire.codec import decode, encode
-from leaselog.wire.errors import BadValue, Truncated
+from leaselog.wire.errors import BadValue
 from leaselog.wire.messages.transaction_records import (
     PartitionsSchema,
     TransactionLogKey,
@@ -49,25 +49,18 @@ def decode_transaction_fact(record: Record) -> TransactionFact | None:
     """What the record says; None if it is of a type unknown here. Raises ``DecodeError`` if it is malformed."""
     if record.key is None:
         raise BadValue(f"a record without a key at offset {record.offset}")
-    if _prefix(record.key) != _KEY_VERSION:
+    if read_prefix(record.key) != _KEY_VERSION:
         return None
     name = TransactionalId(decode(TransactionLogKey, _KEY_VERSION, record.key, _SHORT.size).transactional_id)
     if record.value is None:
         return TransactionDropped(name)
-    version = _prefix(record.value)
+    version = read_prefix(record.value)
     if version not in TransactionLogValue.VERSIONS:
         last = TransactionLogValue.VERSIONS.last
         raise BadValue(f"TransactionLogValue version {version}, known are up to {last}")
     return TransactionStored(
         name, _transaction(decode(TransactionLogValue, version, record.value, _SHORT.size))
     )
-
-
-def _prefix(data: bytes) -> int:
-    try:
-        return int(_SHORT.unpack_from(data)[0])
-    except StructError as short:
-        raise Truncated(f"{len(data)} bytes where a version should be") from short
 
 
 def _value(known: Transaction) -> TransactionLogValue:
